@@ -160,7 +160,7 @@ def test_python_lines_fit_the_same_weighted_model(mine, kernels, monkeypatch):
     )
     lines = python_of_choice(context)
     assert "event_within(read_table(" in lines and "'months', 'death', 14.0" in lines
-    assert "censoring_weights(dataset, parts.with_censored, parts.train)" in lines
+    assert "row_weights(dataset, parts.with_censored, parts.train)" in lines
     assert len(lines.splitlines()) <= 12
     start = lines.index("read_table(open")
     call = lines[start : lines.index(")", lines.index(")", start) + 1) + 1]

@@ -143,13 +143,13 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
 
 def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """How many rows the intervals of a regression cover."""
-    clusters = rows.data.clusters(rows.part)
-    table(interval_lines(model, rows.X, rows.y, clusters))
+    of_rows = rows.data.clusters(rows.part), rows.data.weights(rows.part)
+    table(interval_lines(model, rows.X, rows.y, *of_rows))
     st.caption(
         f"{readouts.calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
-        f"95 % interval{rows.data.cluster_note}. These are out-of-fold residual "
-        "intervals: their coverage is measured, not guaranteed; they are as wide for "
-        "every row."
+        f"95 % interval{rows.data.cluster_note}{rows.data.weight_note}. These are "
+        "out-of-fold residual intervals: their coverage is measured, not guaranteed; "
+        "they are as wide for every row."
     )
 
 

@@ -255,7 +255,7 @@ def parts(dataset: Dataset, division: datasets.Split) -> Parts:
     preparation = prepare(dataset, division.train)
     X = preparation.transform(dataset.frame)
     every = np.arange(dataset.n_samples)
-    weights = datasets.censoring_weights(dataset, division.with_censored, every)
+    weights = datasets.row_weights(dataset, division.with_censored, every)
     return Parts(dataset, division, preparation, X, dataset.y, weights)
 
 

@@ -57,12 +57,12 @@ class TrainingScores:
 
     def _calibrated(self, scores: np.ndarray) -> Calibration:
         data, y = self._data, self._data.of("train")[1]
+        of_rows = data.clusters("train"), data.weights("train")
         if data.dataset.classes is None:
-            return evaluation.calibrate(scores, y, None, data.clusters("train"))
+            return evaluation.calibrate(scores, y, None, *of_rows)
         # A model has the classes of its training rows only.
         classes = np.unique(y)
         columns = evaluation.class_numbers(classes, data.dataset.classes)
-        of_rows = data.clusters("train"), data.weights("train")
         return evaluation.calibrate(scores[:, columns], y, classes, *of_rows)
 
 

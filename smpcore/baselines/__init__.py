@@ -191,7 +191,7 @@ def fit_weighted(
     X : ndarray of shape (n_samples, n_features)
         Training rows, prepared.
     y : ndarray of shape (n_samples,)
-        Class of each row; a number for regression, where rows have no weights here.
+        Class of each row, or its number.
     weights : ndarray of shape (n_samples,), optional
         Of the rows; None: all weigh the same.
     metadata : mapping of str to ndarray of shape (n_samples,), optional

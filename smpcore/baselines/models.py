@@ -464,17 +464,28 @@ def standardised(name: str, values: Mapping[str, Any], task: str) -> BaseEstimat
     return estimator
 
 
+def _line(start: float, slope: float, y: np.ndarray) -> np.ndarray:
+    return start + slope * y
+
+
 def fit_weighted(
     estimator: Pipeline, X: np.ndarray, y: np.ndarray, weights: np.ndarray
 ) -> Pipeline:
-    """Fit a pipeline of `standardised` on rows of two classes that have weights."""
-    name, last = estimator.steps[-1]
-    if isinstance(last, OneVsRestClassifier):  # of two classes it is one model
-        estimator.steps[-1] = name, last.estimator
-    if not has_fit_parameter(estimator[-1], "sample_weight"):
+    """Fit a model of `standardised` on rows that have weights."""
+    is_scaled = isinstance(estimator, TransformedTargetRegressor)
+    pipeline = estimator.regressor if is_scaled else estimator
+    name, last = pipeline.steps[-1]
+    if isinstance(last, OneVsRestClassifier) and len(np.unique(y)) == 2:
+        pipeline.steps[-1] = name, last.estimator  # of two classes it is one model
+    if not has_fit_parameter(pipeline[-1], "sample_weight"):
         raise SmpcoreError(
-            "it has no weights of rows, which a question of time to event needs where "
-            "rows are censored; choose another model."
+            "it has no weights of rows, which these rows have; choose another model, "
+            "or on Data another role for their column, or another question."
         )
-    names = estimator.named_steps
-    return estimator.fit(X, y, **{f"{name}__sample_weight": weights for name in names})
+    of_steps = {f"{name}__sample_weight": weights for name in pipeline.named_steps}
+    if is_scaled:
+        mean = np.average(y, weights=weights)
+        spread = float(np.sqrt(np.average((y - mean) ** 2, weights=weights))) or 1.0
+        ways = partial(_line, -mean / spread, 1 / spread), partial(_line, mean, spread)
+        estimator.set_params(transformer=None, func=ways[0], inverse_func=ways[1])
+    return estimator.fit(X, y, **of_steps)

@@ -59,8 +59,8 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         call = f"event_within({call}, {time}, {event}, {horizon}, {value})"
         further = ["event_within"]
     if source.get("weighted"):
-        weights = ", censoring_weights(dataset, parts.with_censored, parts.train)"
-        further.insert(0, "censoring_weights")
+        weights = ", row_weights(dataset, parts.with_censored, parts.train)"
+        further.insert(0, "row_weights")
     if source.get("forbidden"):
         call = f"forbid({call}, {_value(source['forbidden'])})"
         further.append("forbid")

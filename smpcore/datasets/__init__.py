@@ -99,12 +99,12 @@ from smpcore.datasets.table_formats import (
 )
 from smpcore.datasets.time_to_event import (
     answered,
-    censoring_weights,
     event_values,
     event_within,
     guess_follow_up,
     horizons,
     likely_event,
+    row_weights,
     training_rows,
 )
 from smpcore.datasets.writers import TABLE_WRITERS, as_csv

@@ -3,7 +3,7 @@
 A column is stored in one of two ways only: as numbers (int64 or float64) or as text.
 Its *kind* says how it is read: a "number", a "category" or a "text" that is compared
 letter by letter. Its *role* says what it is
-for: a "feature", the "target", a "group", the "time" or "ignore".
+for: a "feature", the "target", a "group", the "time", the "weight" or "ignore".
 """
 
 import warnings
@@ -22,7 +22,7 @@ from smpcore.datasets.display_names import listed, shown, with_rest
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category", "text"]
-Role = Literal["feature", "target", "group", "time", "ignore"]
+Role = Literal["feature", "target", "group", "time", "weight", "ignore"]
 Task = Literal["classification", "regression"]
 
 # Pictures and exported C hold numbers in single precision (largest 3.4e38).
@@ -269,6 +269,43 @@ def read_times(column: pd.Series) -> np.ndarray:
     # Each different text once, as a day is often written in many rows.
     codes, texts = pd.factorize(column)
     return _dates(column, pd.Series(texts, dtype="str"), codes)[codes]
+
+
+def read_weights(column: pd.Series) -> np.ndarray:
+    """Return how many rows each row stands for.
+
+    Parameters
+    ----------
+    column : Series of shape (n_samples,)
+        Numbers, or text that holds them. Its index numbers the rows from 0, for
+        messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+
+    Raises
+    ------
+    DatasetError
+        With the first row whose weight is missing, negative, infinite or text; or if
+        all are 0.
+    """
+    weights = as_numbers(column)
+    if weights.size and not weights.any():
+        raise DatasetError(
+            f"Column {shown(column.name)} is 0 in every row, so no row would count; "
+            "choose another role."
+        )
+    bad = np.flatnonzero(~(weights >= 0))
+    if bad.size:
+        held, row = column.iloc[bad[0]], column.index[bad[0]] + 1
+        first = f"none in row {row}" if pd.isna(held) else f"{shown(held)} in row {row}"
+        raise DatasetError(
+            f"Column {shown(column.name)} should have a weight in every row, a finite "
+            f"number from 0; it has {with_rest([first], bad.size - 1)}. Mend these "
+            "rows, or choose another role."
+        )
+    return weights
 
 
 def _dates(column: pd.Series, texts: pd.Series, codes: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ from smpcore.datasets.columns import (
     framed,
     is_numeric,
     read_times,
+    read_weights,
 )
 from smpcore.datasets.display_names import listed, plain_number, shown
 from smpcore.datasets.follow_up import FollowUp
@@ -169,9 +170,9 @@ class Dataset:
         Short name for titles.
     frame : DataFrame of shape (n_samples, n_columns)
         Numbers or text; no missing value in the target column.
-    roles : mapping of str to {"feature", "target", "group", "time", "ignore"}
-        Role of every column of ``frame``; exactly one target, at most one group and
-        one time.
+    roles : mapping of str to {"feature", "target", "group", "time", "weight", "ignore"}
+        Role of every column of ``frame``; exactly one target, at most one group, one
+        time and one weight.
     task : {"classification", "regression"}
         What the target is.
     source, description : str
@@ -241,7 +242,7 @@ class Dataset:
         put(frame=frame, notices=tuple(self.notices))
         put(roles=MappingProxyType({name: self.roles[name] for name in frame}))
         put(kinds=MappingProxyType({name: kinds[name] for name in frame}))
-        _ = self.times  # what is no time is refused now
+        _ = self.times, self.weights  # what is neither is refused now
         for name in ("test_rows", "numbers"):
             if (rows := getattr(self, name)) is not None:
                 put(**{name: read_only(np.array(rows, np.int64))})
@@ -427,6 +428,15 @@ class Dataset:
         name = self.time
         return None if name is None else read_only(read_times(self.frame[name]))
 
+    @cached_property
+    def weights(self) -> np.ndarray | None:
+        """How many rows each row stands for, (n_samples,); None without such a column.
+
+        They are sampling weights: a whole one counts as that many equal rows.
+        """
+        name = self._column("weight")
+        return None if name is None else read_only(read_weights(self.frame[name]))
+
     def _column(self, wanted: Role) -> str | None:
         return next((n for n, role in self.roles.items() if role == wanted), None)
 
@@ -567,12 +577,18 @@ class Dataset:
         Raises
         ------
         DatasetError
-            If there are not two features that are numbers, or there is a follow-up.
+            If there are not two features that are numbers, or there is a follow-up or
+            a weight.
         """
         if self.follow_up is not None:
             raise DatasetError(
                 f"{shown(self.target)} takes a follow-up time, which a drawn point has "
                 "not; choose another target on Data to draw points."
+            )
+        if self.weights is not None:
+            raise DatasetError(
+                "A drawn point has no weight, which these rows have; give that column "
+                "the role ignore on Data to draw points."
             )
         names = self.feature_columns
         wanted = (2,) if self.task == "classification" else (1, 2)
@@ -697,7 +713,7 @@ def with_series(dataset: Dataset, x: np.ndarray, label: Any, most: int) -> Datas
     Parameters
     ----------
     dataset : Dataset
-        Series, without groups or times of rows.
+        Series, without groups, times or weights of rows.
     x : ndarray of shape (n_features,)
         Values of the new series, channel beside channel.
     label : object
@@ -713,11 +729,11 @@ def with_series(dataset: Dataset, x: np.ndarray, label: Any, most: int) -> Datas
     Raises
     ------
     DatasetError
-        If there would be too many rows, or rows have a group or a time.
+        If there would be too many rows, or rows have a group, a time or a weight.
     """
-    if dataset.groups is not None or dataset.times is not None:
+    if any(role in ("group", "time", "weight") for role in dataset.roles.values()):
         raise DatasetError(
-            "A drawn series has no group and no time, which these rows have; give "
+            "A drawn series has no group, time or weight, which these rows have; give "
             "those columns the role ignore on Data."
         )
     if dataset.n_samples >= most:

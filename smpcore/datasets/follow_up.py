@@ -101,26 +101,36 @@ def within(
     return positive, positive | (times > horizon) | (~events & (times == horizon))
 
 
-def still_followed(times: np.ndarray, events: np.ndarray, at: np.ndarray) -> np.ndarray:
+def still_followed(
+    times: np.ndarray,
+    events: np.ndarray,
+    at: np.ndarray,
+    masses: np.ndarray | None = None,
+) -> np.ndarray:
     """Estimate which share of rows is not censored before a time (Kaplan and Meier).
 
     Events and censoring change places in the estimate of survival (Journal of the
     American Statistical Association 53, 1958); of equal times the events come first,
     so that a row with an event is no longer at risk of being censored at that time.
+    A row counts by its mass, if rows have some.
     """
     followed = ~np.isnan(times)
     distinct, place = np.unique(times[followed], return_inverse=True)
-    n_ended = np.bincount(place, minlength=len(distinct))
-    n_events = np.bincount(place, events[followed], len(distinct))
-    at_risk = np.cumsum(n_ended[::-1])[::-1] - n_events
-    stays = 1 - (n_ended - n_events) / np.maximum(at_risk, 1)
+    masses = np.ones(len(times)) if masses is None else masses
+    ended = np.bincount(place, masses[followed], len(distinct))
+    censored = np.bincount(place, (masses * ~events)[followed], len(distinct))
+    at_risk = np.cumsum(ended[::-1])[::-1] - (ended - censored)
+    stays = 1 - np.divide(censored, at_risk, np.zeros(len(distinct)), where=at_risk > 0)
     share = np.concatenate([[1.0], np.cumprod(stays)])
     return share[np.searchsorted(distinct, at, side="left")]
 
 
 def censoring_weight(
-    times: np.ndarray, events: np.ndarray, known_at: np.ndarray
+    times: np.ndarray,
+    events: np.ndarray,
+    known_at: np.ndarray,
+    masses: np.ndarray | None = None,
 ) -> np.ndarray:
     """Weigh rows whose answer was known at these times."""
-    share = still_followed(times, events, known_at)
+    share = still_followed(times, events, known_at, masses)
     return 1.0 / np.maximum(share, 1.0 / MOST_WEIGHT)

@@ -119,8 +119,34 @@ class Input:
         return text if abs(value) < 1e15 and float(text) == value else repr(value)
 
 
+def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Median of each column of rows that count by their weight: NaN counts for none.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        No column is NaN throughout.
+    weights : ndarray of shape (n_rows,)
+        Above 0. Whole ones count as that many equal rows.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,)
+    """
+    order = np.argsort(values, axis=0, kind="stable")  # NaN stands last
+    ranked = np.take_along_axis(values, order, axis=0)
+    reach = np.cumsum(np.where(np.isnan(ranked), 0.0, weights[order]), axis=0)
+    half, rounding = reach[-1] / 2, 1e-12 * reach[-1]
+    middle = [np.argmax(reach > half + by, axis=0) for by in (-rounding, rounding)]
+    columns = np.arange(values.shape[1])
+    return (ranked[middle[0], columns] + ranked[middle[1], columns]) / 2
+
+
 def learn_numbers(
-    values: np.ndarray, names: list[str], imputed: list[Imputation]
+    values: np.ndarray,
+    names: list[str],
+    imputed: list[Imputation],
+    weights: np.ndarray | None = None,
 ) -> list[Input]:
     """Learn replacement, range and digits of columns of numbers, all at once."""
     gaps = np.isnan(values)
@@ -129,11 +155,15 @@ def learn_numbers(
         values = np.where(empty, 0.0, values)
         gaps = gaps & ~empty
     # The median that looks for gaps takes three times as long on a wide table.
-    median = np.nanmedian if gaps.any() else np.median
-    fills = median(values, axis=0)
+    if weights is not None:
+        fills = weighted_median(values, weights)
+    else:
+        fills = (np.nanmedian if gaps.any() else np.median)(values, axis=0)
     for i, impute in enumerate(imputed):
         if impute == "most frequent":
-            different, counts = np.unique(values[~gaps[:, i], i], return_counts=True)
+            known = ~gaps[:, i]
+            different, place = np.unique(values[known, i], return_inverse=True)
+            counts = np.bincount(place, None if weights is None else weights[known])
             fills[i] = different[counts.argmax()]
     low = np.min(values, axis=0, where=~gaps, initial=np.inf)
     high = np.max(values, axis=0, where=~gaps, initial=-np.inf)
@@ -166,10 +196,15 @@ def _decimals(
     return needed
 
 
-def learn_category(column: pd.Series, impute: Imputation = "") -> Input:
+def learn_category(
+    column: pd.Series, impute: Imputation = "", weights: np.ndarray | None = None
+) -> Input:
     """Learn the levels of a category, and which of them replaces a missing value."""
-    counts = as_text(column).dropna().value_counts()
-    levels = tuple(sorted(counts.index))
+    codes, known = pd.factorize(as_text(column), sort=True)
+    levels, is_known = tuple(known), codes >= 0
+    counts = np.bincount(
+        codes[is_known], None if weights is None else weights[is_known], len(levels)
+    )
     if len(levels) > MAX_CATEGORY_LEVELS:
         raise DatasetError(
             f"Column {shown(column.name)} has {len(levels):,} different values, at "
@@ -178,11 +213,11 @@ def learn_category(column: pd.Series, impute: Imputation = "") -> Input:
         )
     dropped = -1
     if len(levels) == 2:
-        dropped = int(counts[levels[1]] > counts[levels[0]])
+        dropped = int(counts[1] > counts[0])
     width = len(levels) - (dropped >= 0)
     fill = -1.0
     if impute == "most frequent" and levels:
-        fill = float(np.argmax([counts[level] for level in levels]))
+        fill = float(np.argmax(counts))
     parts = {"width": width, "dropped": dropped}
     return Input(column.name, "category", fill, levels, **parts)
 
@@ -530,8 +565,9 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
     dataset : Dataset
         Whose feature columns become inputs.
     rows : ndarray of int
-        The training rows (of the fold). Of matrices the similarities to these become
-        inputs, in this order, and no others.
+        The training rows (of the fold), which count by their weight: medians and most
+        frequent values are those of rows that are repeated so often. Of matrices the
+        similarities to these become inputs, in this order, and no others.
 
     Returns
     -------
@@ -543,20 +579,25 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
     DatasetError
         If the columns make more features or values than memory should hold.
     """
-    frame = dataset.frame[_columns(dataset, rows)].iloc[rows]
+    columns, weights = _columns(dataset, rows), None
+    if dataset.weights is not None:
+        rows = rows[dataset.weights[rows] > 0]
+        weights = dataset.weights[rows]
+    frame = dataset.frame[columns].iloc[rows]
     inputs, first = [], 0
     added = {step.added_column for step in dataset.cleaning}
     steps = {step.column: step for step in dataset.cleaning}
     steps = {name: steps.get(name) or CleaningStep(name) for name in frame}
     names = [name for name in frame if dataset.kinds[name] == "number"]
-    numbers = _learned(frame, names, [steps[name].impute for name in names])
+    imputed = [steps[name].impute for name in names]
+    numbers = _learned(frame, names, imputed, weights)
     for name, step in steps.items():
         if dataset.kinds[name] == "text":
             spec = learn_text(frame[name])
         elif dataset.kinds[name] == "number":
             spec = next(numbers)
         else:
-            spec = learn_category(frame[name], step.impute)
+            spec = learn_category(frame[name], step.impute, weights)
         fixed = step.fixed or name in added
         inputs.append(replace(spec, first=first, unit=step.unit, fixed=fixed))
         first += spec.width
@@ -575,14 +616,18 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
 
 
 def _learned(
-    frame: pd.DataFrame, names: list[str], imputed: list[Imputation]
+    frame: pd.DataFrame,
+    names: list[str],
+    imputed: list[Imputation],
+    weights: np.ndarray | None,
 ) -> Iterator[Input]:
     """Inputs of columns of numbers; many columns at once take less time, not memory."""
     at_once = max(1, LEARNED_AT_ONCE // max(len(frame), 1))
     for start in range(0, len(names), at_once):
         part = names[start : start + at_once]
         values = _numbers(frame, part)
-        yield from learn_numbers(values, part, imputed[start : start + at_once])
+        of_part = imputed[start : start + at_once]
+        yield from learn_numbers(values, part, of_part, weights)
 
 
 def _columns(dataset: Dataset, rows: np.ndarray) -> list[str]:

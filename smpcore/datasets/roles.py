@@ -24,6 +24,7 @@ from smpcore.datasets.columns import (
     is_numeric,
     parsed_numbers,
     read_times,
+    read_weights,
 )
 from smpcore.datasets.display_names import clean_names, listed, shown
 from smpcore.datasets.notation import are_dressed, is_value
@@ -232,8 +233,8 @@ class Origin:
 
 
 def check_roles(roles: Mapping[str, Role]) -> None:
-    """Refuse roles without exactly one target, or with two groups or times."""
-    for role in ("target", "group", "time"):
+    """Refuse roles without exactly one target, or with two groups, times or weights."""
+    for role in ("target", "group", "time", "weight"):
         names = [name for name, value in roles.items() if value == role]
         if len(names) > 1:
             raise DatasetError(
@@ -263,6 +264,9 @@ def apply_roles(
     }
     check_roles(roles)
     target = next(name for name, role in roles.items() if role == "target")
+    labelled = frame[target].notna().to_numpy()
+    for name in (name for name, role in roles.items() if role == "weight"):
+        read_weights(frame[name][labelled])  # here text is not yet a missing value
     changed, notices, losses = {}, list(origin.notices), []
     for name, column in frame.items():
         as_read, lost = converted(column, kinds[name])

@@ -10,7 +10,7 @@ import numpy as np
 
 from smpcore.datasets.columns import as_text, distinct_times
 from smpcore.datasets.dataset import Dataset, read_only
-from smpcore.datasets.display_names import listed, shown, with_rest
+from smpcore.datasets.display_names import listed, plural, shown, with_rest
 from smpcore.datasets.time_to_event import answered, with_events
 from smpcore.errors import SmpcoreError
 
@@ -127,6 +127,7 @@ def split(
     rows than there are parts stays in training. With a time column the parts are
     blocks in time instead, in this order, each later than the one before: a cut is made
     only where no group straddles it, as near to the share as there is such a moment.
+    Rows of weight 0 are in no part.
     Of a table of `event_within` the rows without an answer are in no part, and another
     horizon moves no row from one part to another.
 
@@ -149,6 +150,7 @@ def split(
     rows = np.arange(dataset.n_samples)
     n_parts = 1 + (validation > 0) + (test > 0 and dataset.test_rows is None)
     known, censored = answered(dataset)
+    counted = known if dataset.weights is None else known & (dataset.weights > 0)
     question, dataset = dataset, with_events(dataset)
     large = dataset.task == "regression" or np.bincount(dataset.y_encoded) >= n_parts
     notices = []
@@ -166,7 +168,9 @@ def split(
             notices.append(f"{shared:,} rows are in no part: {why}.")
     validated, trained = _carve(dataset, rows, validation_of_rest, seed, large)
     censored = trained[censored[trained]]
-    trained, validated, tested = (r[known[r]] for r in (trained, validated, tested))
+    trained, validated, tested = (r[counted[r]] for r in (trained, validated, tested))
+    if n_idle := int((known & ~counted).sum()):
+        notices.append(f"{plural(n_idle, 'row')} of weight 0 are in no part.")
     notices += _gaps(question, trained, {"validation": validated, "test": tested})
     if dataset.times is not None:
         notices += _blocks(

@@ -16,15 +16,15 @@ from smpcore.datasets.follow_up import FollowUp, censoring_weight, within
 from smpcore.errors import DatasetError
 
 
-def censoring_weights(
+def row_weights(
     dataset: Dataset, learned_on: np.ndarray, rows: np.ndarray
 ) -> np.ndarray | None:
-    """Weigh rows for those that were censored before the horizon.
+    """Weigh rows by their own weight, and for rows censored before the horizon.
 
     Parameters
     ----------
     dataset : Dataset
-        Only one from `event_within` has weights.
+        Only one with a weight column, or from `event_within`, has weights.
     learned_on : ndarray of int
         Training rows with the censored ones, ``with_censored`` of a split or fold: how
         censoring goes is learned on them.
@@ -36,15 +36,19 @@ def censoring_weights(
     ndarray of shape (n_rows,), or None
         0 of a row without an answer; None where every row weighs 1.
     """
-    question = dataset.follow_up
-    if question is None:
+    weights, question = dataset.weights, dataset.follow_up
+    if weights is None and question is None:
         return None
-    times, events = question.read(dataset.frame)
-    _, known = within(times, events, question.horizon)
-    known_at = np.minimum(times[rows], question.horizon)
-    weights = censoring_weight(times[learned_on], events[learned_on], known_at)
-    weights = np.where(known[rows], weights, 0.0)
-    return None if np.all(weights == 1.0) else weights
+    weights = np.ones(dataset.n_samples) if weights is None else weights
+    of_rows = weights[rows]
+    if question is not None:
+        times, events = question.read(dataset.frame)
+        _, known = within(times, events, question.horizon)
+        known_at = np.minimum(times[rows], question.horizon)
+        learned = times[learned_on], events[learned_on]
+        censoring = censoring_weight(*learned, known_at, weights[learned_on])
+        of_rows = of_rows * np.where(known[rows], censoring, 0.0)
+    return None if np.all(of_rows == 1.0) else of_rows
 
 
 def training_rows(
@@ -55,7 +59,7 @@ def training_rows(
     Parameters
     ----------
     dataset : Dataset
-        Only in one from `event_within` rows are left out, and have weights.
+        Only in one from `event_within` rows are left out.
     rows : ndarray of int
         ``with_censored`` of a split or fold.
 
@@ -64,10 +68,10 @@ def training_rows(
     trained : ndarray of int
         Those of the rows that have an answer.
     weights : ndarray of shape (n_trained,), or None
-        From `censoring_weights`.
+        From `row_weights`.
     """
     trained = rows if dataset.follow_up is None else rows[answered(dataset)[0][rows]]
-    return trained, censoring_weights(dataset, rows, trained)
+    return trained, row_weights(dataset, rows, trained)
 
 
 def answered(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -286,7 +290,7 @@ def event_within(
 
     That is a question of two answers, not a model of survival. Rows that were censored
     before the horizon have no answer: `split` and `folds` leave them out of the parts,
-    and `censoring_weights` weighs the others for them, which takes censoring to be
+    and `row_weights` weighs the others for them, which takes censoring to be
     independent of the event.
 
     Parameters

@@ -39,11 +39,17 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import clone
 
-from smpcore.datasets import Dataset, Split, censoring_weights, shown
+from smpcore.datasets import Dataset, Split, row_weights, shown
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold, folds
-from smpcore.evaluation.scores import chosen_rows, class_numbers, mean_interval, rate
+from smpcore.evaluation.scores import (
+    chosen_rows,
+    class_numbers,
+    kish_rows,
+    mean_interval,
+    rate,
+)
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.model import Calibration, PrototypeModel, log_odds
 from smpcore.model.calibration import CALIBRATORS, FEW_ROWS, N_WIDTHS
@@ -129,7 +135,7 @@ def _score_fold(
     fold = drawn[number]
     _, X, X_held_out = fold.prepared(dataset)
     estimator = clone(unfitted)
-    weights = censoring_weights(dataset, fold.with_censored, fold.train)
+    weights = row_weights(dataset, fold.with_censored, fold.train)
     problem = estimator.problem(
         X, dataset.y[fold.train], weights, **dataset.metadata(fold.train)
     )
@@ -148,14 +154,17 @@ def _score_fold(
 FEWEST_CLUSTERS = 9
 
 
-def half_widths(residuals: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+def half_widths(
+    residuals: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Half-widths of the intervals that cover 1, 2, ..., 99 % of the rows.
 
     Each of the G clusters (groups; single rows where they are independent) has the mass
     1 / (G + 1), spread evenly over its rows, and 1 / (G + 1) lies at infinity; a
     half-width is a quantile of that. Of single rows it is the usual
     ceil(c (n + 1))-th smallest residual; of groups the hierarchical method of Lee,
-    Barber and Willett (arXiv 2306.06342).
+    Barber and Willett (arXiv 2306.06342). Weights share out the mass of a group; of
+    single rows they share out that of all, and G is their `kish_rows`.
 
     *Guarantee for one model and rows that it did not learn from* (split conformal): a
     random row of a new cluster is covered with probability c at least. Proof: take the
@@ -180,15 +189,20 @@ def half_widths(residuals: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     Theorem 4). With a time column rows are not exchangeable: blocks count as clusters,
     and nothing is guaranteed where the future differs from the past.
     """
-    _, cluster, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
-    if len(sizes) < FEWEST_CLUSTERS:
+    _, cluster = np.unique(clusters, return_inverse=True)
+    weights = np.ones(len(residuals)) if weights is None else weights
+    sizes = np.bincount(cluster, weights)
+    units = sizes if len(sizes) == len(residuals) else np.ones(len(sizes))
+    n_units = kish_rows(units)
+    if n_units < FEWEST_CLUSTERS:
         raise SmpcoreError(
-            f"{len(sizes)} independent training rows or groups have an out-of-fold "
+            f"{n_units:.3g} independent training rows or groups have an out-of-fold "
             f"residual, a 90 % interval should have at least {FEWEST_CLUSTERS}; give "
             "training more of them."
         )
     order = np.argsort(residuals, kind="stable")
-    mass = np.cumsum(1 / sizes[cluster[order]]) / (len(sizes) + 1)
+    mass = np.cumsum((weights * (units / sizes)[cluster])[order])
+    mass /= units.sum() * (1 + 1 / n_units)
     coverages = np.arange(1, N_WIDTHS + 1) / 100
     # A sum of masses that is exactly the coverage may be rounded below it.
     places = np.searchsorted(mass, coverages - 1e-9)
@@ -240,8 +254,9 @@ def calibrate(
     scored = np.isfinite(scores).all(axis=1)
     scores, y = scores[scored], np.asarray(y)[scored]
     clusters = np.arange(len(y)) if clusters is None else clusters[scored]
+    weights = None if weights is None else weights[scored]
     if classes is None:
-        widths = half_widths(np.abs(y - scores[:, 0]), clusters)
+        widths = half_widths(np.abs(y - scores[:, 0]), clusters, weights)
         return Calibration(len(y), half_widths=widths)
     y_encoded = class_numbers(y, classes)
     counts = np.bincount(y_encoded, minlength=len(classes))
@@ -252,7 +267,7 @@ def calibrate(
             f"an out-of-fold score, calibration should have at least {FEWEST_ROWS} of "
             "each class; give training more rows of it."
         )
-    weights = np.ones(len(y)) if weights is None else weights[scored]
+    weights = np.ones(len(y)) if weights is None else weights
     pairs = np.unique(np.column_stack([y_encoded, clusters]), axis=0)
     few = np.bincount(pairs[:, 0]).min() < FEW_ROWS
     losses = _log_losses(scores, y_encoded, clusters, weights, few)
@@ -304,9 +319,14 @@ def _log_losses(
     return np.average(losses, axis=1, weights=weights)
 
 
-def _smoothed(y_encoded: np.ndarray, n_classes: int) -> np.ndarray:
+def _least(weights: np.ndarray) -> float:
+    """Probability of an error that these rows, a whole weight that many, show not."""
+    return 1 / (max(len(weights), float(weights.sum())) + 2)
+
+
+def _smoothed(y_encoded: np.ndarray, n_classes: int, error: float) -> np.ndarray:
     """What each row counts for each class, shape (n_samples, n_classes)."""
-    n, error = len(y_encoded), 1 / (len(y_encoded) + 2)
+    n = len(y_encoded)
     counts = np.full((n, n_classes), error / (n_classes - 1))
     counts[np.arange(n), y_encoded] = 1 - error
     return counts
@@ -322,7 +342,7 @@ def _softmax_fit(
     """
     unit = float(np.std(scores - scores.mean(axis=1, keepdims=True))) or 1.0
     n, n_classes = scores.shape
-    scaled, targets = scores / unit, _smoothed(y_encoded, n_classes)
+    scaled, targets = scores / unit, _smoothed(y_encoded, n_classes, _least(weights))
     mass = (weights / weights.mean())[:, None]
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -347,7 +367,7 @@ def _isotonic_curves(
     """Log-odds and the share of the class there, ascending, for each class."""
     from sklearn.isotonic import IsotonicRegression
 
-    least, curves = 1 / (len(odds) + 2), []
+    least, curves = _least(weights), []
     for number in range(odds.shape[1]):
         hits = y_encoded == number
         fitted = IsotonicRegression().fit(odds[:, number], hits, weights)
@@ -530,6 +550,7 @@ def interval_coverage(
     X: np.ndarray,
     y: np.ndarray,
     clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """How many rows the intervals of a regression cover, beside how many they should.
 
@@ -541,8 +562,8 @@ def interval_coverage(
         Rows that the model has not learned from.
     y : ndarray of shape (n_samples,)
         True number of each row.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------
@@ -554,7 +575,8 @@ def interval_coverage(
     for coverage in COVERAGES:
         low, high = model.intervals(X, coverage).T
         inside = (low <= y) & (y <= high)
-        half, limits = (high - low)[0] / 2, rate(inside, clusters).estimate[1:3]
-        lines.append((coverage, half, inside.mean(), *limits, inside.sum(), len(y)))
+        covered = rate(inside, clusters, weights=weights)
+        half, shares = (high - low)[0] / 2, covered.estimate[:3]
+        lines.append((coverage, half, *shares, covered.hits, covered.n))
     names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
     return pd.DataFrame(lines, columns=names)

@@ -23,8 +23,8 @@ from smpcore.baselines import BASELINES, fit_weighted
 from smpcore.datasets import (
     Dataset,
     Preparation,
-    censoring_weights,
     prepare,
+    row_weights,
     training_rows,
 )
 from smpcore.errors import SmpcoreError
@@ -388,7 +388,7 @@ def _fitted(shared: tuple, _: tuple) -> ComparedModel:
     trained, _ = training_rows(dataset, rows)
     preparation = prepare(dataset, trained)
     trained = sample_for(key, dataset, trained)
-    weights = censoring_weights(dataset, rows, trained)
+    weights = row_weights(dataset, rows, trained)
     X = preparation.transform(dataset.frame.iloc[trained])
     estimator = _unfitted(key, dataset, values)
     try:

@@ -14,7 +14,14 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.scores import WILSON, Rate, chosen_rows, rate, wilson
+from smpcore.evaluation.scores import (
+    WILSON,
+    Rate,
+    chosen_rows,
+    kish_rows,
+    rate,
+    wilson,
+)
 from smpcore.model import PrototypeModel
 from smpcore.readouts import Estimate
 
@@ -154,7 +161,8 @@ def roc_area(
     """Area under the ROC curve: how often a positive row lies above a negative one.
 
     The interval is DeLong's (Biometrics 1988) on the logit scale, as Pepe (2003, 5.2)
-    advises near 1, by Student's t with the rows of the rarer class; rows of one cluster
+    advises near 1, by Student's t with the rows of the rarer class, of weighted rows
+    with as many as `kish_rows`; rows of one cluster
     count together as in Obuchowski (Biometrics 1997). Where all pairs are in order, or
     none is, nothing varies, and the interval is Wilson's for as many rows as the rarer
     class has: the variance is never larger than that share's (Birnbaum and Klose,
@@ -189,11 +197,11 @@ def roc_area(
     _, place = np.unique(clusters, return_inverse=True)
     n_units, parts, there, effective = place.max() + 1, [], [], []
     for kind in (truth, ~truth):
-        of_kind, total = weights[kind], weights[kind].sum()
+        of_kind = weights[kind]
         sums = np.bincount(place[kind], of_kind * (above[kind] - share), n_units)
-        parts.append(sums / total)
+        parts.append(sums / of_kind.sum())
         there.append(len(np.unique(place[kind])))
-        effective.append(there[-1] * total**2 / (kind.sum() * np.sum(of_kind**2)))
+        effective.append(there[-1] * kish_rows(of_kind) / kind.sum())
     variance = 0.0
     if min(there) > 1:
         variance = 2 * np.dot(*parts) * n_units / (n_units - 1)
@@ -204,7 +212,7 @@ def roc_area(
         interval = wilson(share * rarer, rarer)
         return Estimate(share, *interval, f"{WILSON} for the rows of the rarer class")
     # The rarer class says how well the variance is known.
-    quantile = stdtrit(min(there) - 1, 0.975)
+    quantile = stdtrit(max(min(effective) - 1, 1), 0.975)
     spread = quantile * np.sqrt(variance) / (share * (1 - share))
     middle = np.log(share / (1 - share))
     low, high = (1 / (1 + np.exp(-(middle + sign * spread))) for sign in (-1, 1))

@@ -27,19 +27,33 @@ def normal_quantile(level: float = 0.05) -> float:
     return -float(ndtri(level / 2))
 
 
+def kish_rows(weights: np.ndarray) -> float:
+    """How many rows of equal weight tell as much as rows of these weights.
+
+    The squared sum of the weights by the sum of their squares, which their scale does
+    not change (Kish, Survey Sampling, 1965, section 11.2).
+    """
+    return float(weights.sum() ** 2 / np.sum(weights**2))
+
+
 def mean_error(
     values: np.ndarray,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-) -> tuple[float, int]:
+) -> tuple[float, float]:
     """Standard error of a mean, and the number of clusters that it is over.
 
     Rows depend on each other within clusters: it is the error of the ratio of the
     clusters' sums to their sizes (Cochran, Sampling Techniques, 1977, section 9A.1),
-    with weights that are taken as known. Without clusters each row is one.
+    with weights that are taken as known. Without clusters each row is one; with weights
+    rows are as many as in `kish_rows` then.
     """
     if len(values) < 2:
         return math.inf, len(values)
+    if weights is not None and clusters is None:
+        n, left = kish_rows(weights), values - np.average(values, weights=weights)
+        variance = np.average(left**2, weights=weights)
+        return (float(np.sqrt(variance / (n - 1))) if n > 1 else math.inf), n
     sums, total = values - np.average(values, weights=weights), len(values)
     if weights is not None:
         sums, total = sums * weights, weights.sum()
@@ -73,26 +87,24 @@ def mean_interval(
 
 def independent_rows(
     hits: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
-) -> tuple[float, int]:
-    """Clustered rows divided by the design effect of their share.
+) -> tuple[float, float]:
+    """Clustered rows divided by the design effect of their share; else `kish_rows`.
 
     That is the variance of the share over clusters beside that of as many independent
     rows, not below 1 (Rao and Scott, Biometrics 48, 1992). Where all rows are hits, or
     none is, nothing tells how alike the rows of a cluster are: they count as wholly
     alike then, a cluster as one row. So a single miss may make an interval narrower.
-    Unequal weights have a design effect of their own then, the one of Kish (Survey
-    Sampling, 1965, section 11.2).
     """
+    if clusters is None and weights is not None:
+        return (kish_rows(weights),) * 2
     n, share = len(hits), float(np.average(hits, weights=weights))
     error, count = mean_error(np.asarray(hits, np.float64), clusters, weights)
     if count < 2:
         return 0.0, count
     if 0 < share < 1:
         return n / max(1.0, error**2 * n / (share * (1 - share))), count
-    sizes = np.ones(n) if weights is None else weights
-    if clusters is not None:
-        sizes = np.bincount(np.unique(clusters, return_inverse=True)[1], sizes)
-    return float(sizes.sum()) ** 2 / float(np.sum(sizes**2)), count
+    sizes = np.bincount(np.unique(clusters, return_inverse=True)[1], weights)
+    return kish_rows(sizes), count
 
 
 def chosen_rows(
@@ -108,16 +120,18 @@ def effective_rows(
     level: float = 0.05,
     weights: np.ndarray | None = None,
 ) -> float:
-    """How many independent rows would tell as much of a share as clustered ones do.
+    """How many independent rows would tell as much of a share as these rows do.
 
-    The rows of `independent_rows`, divided by the square of Student's quantile beside
-    the normal one: few clusters tell their spread badly (Korn and Graubard, Survey
-    Methodology 24, 1998). In Wilson's interval that keeps to its level best (Dean and
-    Pagano, Journal of Survey Statistics and Methodology 3, 2015).
+    The rows of `independent_rows`; of clusters divided by the square of Student's
+    quantile beside the normal one: few clusters tell their spread badly (Korn and
+    Graubard, Survey Methodology 24, 1998). In Wilson's interval that keeps to its level
+    best (Dean and Pagano, Journal of Survey Statistics and Methodology 3, 2015).
     """
     n, count = independent_rows(hits, clusters, weights)
     if count < 2:
         return 0.0
+    if clusters is None:
+        return n
     few = normal_quantile(level) / float(stdtrit(count - 1, 1 - level / 2))
     return n * few**2
 
@@ -544,7 +558,7 @@ def rate(
     level : float
         The interval covers 1 - level: 95 % by default.
     weights : ndarray of shape (n_rows,), optional
-        Of the rows, as from `smpcore.datasets.censoring_weights`.
+        Of the rows, as from `smpcore.datasets.row_weights`.
 
     Returns
     -------

@@ -25,8 +25,8 @@ from smpcore.datasets import (
     Dataset,
     Preparation,
     Split,
-    censoring_weights,
     prepare,
+    row_weights,
     training_rows,
 )
 from smpcore.errors import ExportError, SmpcoreError
@@ -440,7 +440,7 @@ def _fit_method(
     estimator = METHODS[path.key].estimator_for(dataset, values, context.quick)
     problem = fold_cache.problem
     if problem is None or path.parameter in estimator.problem_params:
-        weights = censoring_weights(dataset, fold.with_censored, fold.train)
+        weights = row_weights(dataset, fold.with_censored, fold.train)
         problem = estimator.problem(
             X, dataset.y[fold.train], weights, **dataset.metadata(fold.train)
         )
@@ -463,7 +463,7 @@ def _fit_baseline(
     values = {**path.values, path.parameter: value} if path.parameter else path.values
     estimator = BASELINES[path.key].estimator(values, dataset.task)
     rows = sample_for(path.key, dataset, fold.train)
-    weights = censoring_weights(dataset, fold.with_censored, rows)
+    weights = row_weights(dataset, fold.with_censored, rows)
     fit_weighted(estimator, X[np.isin(fold.train, rows)], dataset.y[rows], weights)
     sizes = measure_baseline(estimator, context.prepared(chain).preparation)
     of_all = f"{SAMPLED} {len(rows):,} of {len(fold.train):,} rows"
@@ -484,6 +484,6 @@ def sample_for(key: str, dataset: Dataset, rows: np.ndarray) -> np.ndarray:
 
 def _scored(dataset: Dataset, fold: Fold, answers: np.ndarray) -> dict[str, float]:
     truth = dataset.y[fold.held_out]
-    weights = censoring_weights(dataset, fold.with_censored, fold.held_out)
+    weights = row_weights(dataset, fold.with_censored, fold.held_out)
     scores = score_answers(truth, answers, dataset.classes, weights=weights)
     return {name: getattr(scores, name) for name in SCORES[dataset.task]}

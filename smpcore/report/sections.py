@@ -180,7 +180,7 @@ def confusion_section(
         words = f"{title}: {int((truth == answers).sum())} of {len(y)} rows are right"
         words += " where the band counts like all others." if model.band else "."
         if any(weights is not None for weights in of_rows[1:]):
-            words += " Counts are of rows; shares are weighted for censoring."
+            words += " Counts are of rows; shares are weighted."
         if is_two:
             margin = margins(model, X)
             tables = _two_classes(model, margin, truth, answers, *of_rows)
@@ -420,17 +420,21 @@ def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
         f"of the out-of-fold residuals of {model.calibration.rows} training rows. Its "
         "coverage is measured, not guaranteed."
     ]
-    for title, (X, y, clusters, *_) in parts.items():
-        blocks += [f"{title}:", interval_lines(model, X, y, clusters)]
+    for title, rows in parts.items():
+        blocks += [f"{title}:", interval_lines(model, *rows)]
     return Section("Prediction intervals", blocks)
 
 
 def interval_lines(
-    model: PrototypeModel, X: np.ndarray, y: np.ndarray, clusters: np.ndarray | None
+    model: PrototypeModel,
+    X: np.ndarray,
+    y: np.ndarray,
+    clusters: np.ndarray | None,
+    weights: np.ndarray | None = None,
 ) -> list[dict[str, str]]:
     """Width of each prediction interval, and how many of some rows it covers."""
     lines = []
-    for one in interval_coverage(model, X, y, clusters).itertuples():
+    for one in interval_coverage(model, X, y, clusters, weights).itertuples():
         covers = Shown("covers", Estimate(one.share, one.low, one.high, WILSON))
         lines.append(
             {

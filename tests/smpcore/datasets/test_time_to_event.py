@@ -14,12 +14,12 @@ from smpcore import prepare, split
 from smpcore.datasets import (
     FollowUp,
     answered,
-    censoring_weights,
     check_fit,
     event_within,
     forbid,
     guess_follow_up,
     horizons,
+    row_weights,
 )
 from smpcore.datasets.follow_up import MOST_WEIGHT, still_followed, within
 from smpcore.evaluation import folds
@@ -88,7 +88,7 @@ def test_weights_are_those_of_a_slow_recomputation_on_training_rows_only():
     dataset = asked(followed(n=120))
     parts = split(dataset, seed=1)
     for rows in (parts.train, parts.validation):
-        fast = censoring_weights(dataset, parts.with_censored, rows)
+        fast = row_weights(dataset, parts.with_censored, rows)
         slow = [slow_weight(dataset, parts.with_censored, row, 12.0) for row in rows]
         np.testing.assert_allclose(fast, slow, rtol=1e-12)
     # Times of rows that took no part change nothing.
@@ -96,8 +96,8 @@ def test_weights_are_those_of_a_slow_recomputation_on_training_rows_only():
     outside = np.setdiff1d(np.arange(dataset.n_samples), parts.with_censored)
     moved.loc[outside, "months"] = 500.0
     other = asked(made(moved.drop(columns=dataset.target), "death"), 11.999)
-    same = censoring_weights(dataset, parts.with_censored, parts.train)
-    here = censoring_weights(other, parts.with_censored, parts.train)
+    same = row_weights(dataset, parts.with_censored, parts.train)
+    here = row_weights(other, parts.with_censored, parts.train)
     np.testing.assert_allclose(here, same, rtol=1e-12)
 
 
@@ -105,7 +105,7 @@ def test_a_weight_is_bounded():
     times, rows = np.arange(1.0, 101.0), np.arange(100)
     frame = pd.DataFrame({"x": times % 7, "time": times, "event": (times > 98) * 1})
     table = made(frame, "event")
-    weights = censoring_weights(event_within(table, "time", "event", 99.0), rows, rows)
+    weights = row_weights(event_within(table, "time", "event", 99.0), rows, rows)
     # Two of 100 rows are left: each would weigh 50.
     assert weights[-2:].tolist() == [MOST_WEIGHT, MOST_WEIGHT] == [20, 20]
     assert not weights[:-2].any()
@@ -152,7 +152,7 @@ def test_without_censoring_there_are_no_weights():
     dataset = asked(table)
     parts = split(dataset)
     assert not parts.censored.size
-    assert censoring_weights(dataset, parts.with_censored, parts.train) is None
+    assert row_weights(dataset, parts.with_censored, parts.train) is None
     assert dataset.notices[-1].startswith("Question: death within 12 months? Yes in")
     assert not said(dataset, "Rows censored")
 
@@ -183,7 +183,7 @@ def test_rows_without_time_or_event_are_left_out_and_counted():
     parts = split(dataset)
     rows = np.concatenate([parts.with_censored, parts.validation, parts.test])
     assert not np.isin([0, 1, 2], rows).any()
-    weights = censoring_weights(dataset, parts.with_censored, np.arange(240))
+    weights = row_weights(dataset, parts.with_censored, np.arange(240))
     assert (weights[:3] == 0).all()
 
 

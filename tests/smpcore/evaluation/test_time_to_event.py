@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from smpcore import METHODS, SmpcoreError, prepare, split
-from smpcore.datasets import censoring_weights, event_within
+from smpcore.datasets import event_within, row_weights
 from smpcore.datasets.follow_up import censoring_weight, within
 from smpcore.evaluation import (
     TrainingRows,
@@ -52,7 +52,7 @@ def test_a_baseline_is_that_of_an_independent_refit(asked, key):
     model.fit(scaler.transform(X[train]), dataset.y[train], weights[train])
     answers = model.predict(scaler.transform(X[held_out]))
     assert np.array_equal(compared.answers(X[held_out]), answers)
-    found = censoring_weights(dataset, parts.with_censored, held_out)
+    found = row_weights(dataset, parts.with_censored, held_out)
     np.testing.assert_allclose(found, weights[held_out], rtol=1e-12)
 
 
@@ -101,7 +101,7 @@ def test_without_censoring_all_is_the_plain_question_bit_for_bit():
         assert np.array_equal(one.train, other.train)
         assert np.array_equal(one.held_out, other.held_out)
     for key, method in METHODS.items():
-        weights = censoring_weights(dataset, parts.with_censored, parts.train)
+        weights = row_weights(dataset, parts.with_censored, parts.train)
         fits = []
         for sample_weight in (weights, None):
             estimator = method.estimator({}, "classification")
