@@ -10,7 +10,7 @@ from pages.ui.text import message
 from pages.work import cache
 from smpcore.codegen import used_inputs
 from smpcore.datasets import only_compared
-from smpcore.evaluation import clusters_like
+from smpcore.evaluation import clusters_like, weights_like
 
 with problems_shown(st.error, stop=True):
     context = session.resolved()
@@ -39,9 +39,9 @@ where = new_rows.known(file, data, matched)
 new_rows.overlap(where, context.open_test)
 if matched.labels is not None:
     scored = new_rows.counted(where, context.open_test)
-    groups = clusters_like(data.dataset, file.content)
+    dependence = (of(data.dataset, file.content) for of in (clusters_like, weights_like))
     fitted = context.fit().finished().model_
-    of_rows = answers, matched.labels, scored, groups
+    of_rows = answers, matched.labels, scored, *dependence
     new_rows.read_out(model, data, *of_rows, fitted)
 names = new_rows.carried(file, data)
 new_rows.shown(file, names, answers)

@@ -52,7 +52,7 @@ def _two(scored: list[candidates.Scored], regions: candidates.Maps, part: str) -
     a, b = two
     figure = regions.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B differ")
-    st.caption(studies.about_differences(len(a.loss), part, data.dataset))
+    message(st.caption, studies.about_differences(len(a.loss), part, data.dataset))
     table(candidates.differences(scored, a, data, part))
 
 

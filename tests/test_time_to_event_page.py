@@ -188,10 +188,10 @@ def test_bundle_and_report_say_the_question_and_weigh_alike(mine, kernels):
     weighted = np.average(right, weights=data.row_weights[rows])
     assert entry["accuracy_weighted"] == round(weighted, 4)
     assert f"{100 * weighted:.1f} %" in facts_of["Validation accuracy"]
-    assert "shares weighted for censoring" in facts_of["Validation accuracy"]
-    assert entry["weights_note"].startswith("shares weighted")
+    assert "(weighted for censoring;" in facts_of["Validation accuracy"]
+    assert entry["weights_note"].startswith("weighted for censoring")
     with_it = with_model(context, fit.finished().model_)
-    assert "shares are weighted for censoring" in report.html(with_it, False)
+    assert "shares are weighted." in report.html(with_it, False)
 
 
 def test_a_choice_of_features_is_scored_with_the_weights_too(mine, kernels):

@@ -33,6 +33,7 @@ from smpcore.datasets import (
     read_similarities,
     used_matrices,
 )
+from smpcore.evaluation.scores import chosen_rows
 from smpcore.readouts import READOUTS, Shown, number_text
 from smpcore.report import (
     ABOUT_CALIBRATION,
@@ -277,6 +278,7 @@ def read_out(
     labels: pd.Series,
     scored: np.ndarray,
     groups: np.ndarray | None,
+    weights: np.ndarray | None,
     fitted: PrototypeModel,
 ) -> None:
     """How good the answers are to the rows that are scored, beside no other part.
@@ -291,27 +293,28 @@ def read_out(
         message(st.warning, notice)
     if not rows.size:
         return
-    if groups is not None:
-        groups = groups[scored][rows]
+    groups, weights = chosen_rows(np.flatnonzero(scored)[rows], groups, weights)
     answers = table["answer"].to_numpy()[rows]
-    scores = evaluation.score_answers(truth, answers, model.classes, groups)
+    scores = evaluation.score_answers(truth, answers, model.classes, groups, weights)
     if isinstance(scores, evaluation.Scores):
         _counts(scores, model.order)
         if model.band:
             st.caption(BAND_NOTE)
         if model.calibration is not None:
             moved = model.intercept - fitted.intercept
-            _probabilities(model, table.iloc[rows], truth, groups, moved)
+            of_rows = truth, groups, weights
+            _probabilities(model, table.iloc[rows], *of_rows, moved)
     else:
         _errors(scores, data)
-    for sentence in shortcomings(scores, data.of("train")[1]):
+    for sentence in shortcomings(scores, data):
         message(st.warning, sentence)
     _dependent(data, groups)
+    _weighted(data, weights)
 
 
 def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:
     shown = Shown(READOUTS["mae"].label, errors.estimate, unit="target")
-    usual = errors.always(float(np.median(data.of("train")[1])))
+    usual = errors.always(data.training_median)
     with st.container(horizontal=True):
         metric(shown.label, shown.text, width=200)
         metric("95 % interval", shown.interval, width=200)
@@ -345,6 +348,7 @@ def _probabilities(
     table: pd.DataFrame,
     truth: np.ndarray,
     groups: np.ndarray | None,
+    weights: np.ndarray | None,
     moved: np.ndarray,
 ) -> None:
     """How good the probabilities are of the rows that have some."""
@@ -357,8 +361,8 @@ def _probabilities(
         return
     compared = compared_probabilities(shares[known], scores[known] - moved)
     y_encoded = evaluation.class_numbers(truth[known], model.classes)
-    units = None if groups is None else groups[known]
-    show_table(calibration_lines(compared, y_encoded, model.outcome, units))
+    of_rows = chosen_rows(known, groups, weights)
+    show_table(calibration_lines(compared, y_encoded, model.outcome, *of_rows))
     event = "that the most probable class is right"
     if len(model.classes) == 2:
         event = f"of {model.classes[model.outcome]}"
@@ -378,6 +382,16 @@ def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
         )
     elif data.cluster_summary:
         st.caption(f"In the interval, {data.cluster_summary}.")
+
+
+def _weighted(data: cache.Parts, weights: np.ndarray | None) -> None:
+    """Say how these rows count, where those of the data have weights."""
+    if column := data.dataset.weight:
+        label = short_label(column)
+        words = f"Shares are weighted by the file's column {label}."
+        if weights is None:
+            words = f"Each row counts alike: the file has no weights in {label}."
+        message(st.caption, words)
 
 
 #: Rows of the table on the screen; the files have all of them.

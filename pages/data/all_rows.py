@@ -14,6 +14,7 @@ from pages.state.session import Slot
 from pages.ui import elements
 from pages.ui.elements import download, table
 from pages.ui.readouts import solver_readouts
+from pages.ui.text import message, short_label
 from pages.work import server_files
 from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import Task
@@ -48,6 +49,13 @@ def show_fit(context: Context, path: Path) -> None:
     """A fit of the method on the screen to all rows, once it is asked for."""
     method, choice, task = context.method, context.choice, context.task
     st.subheader(f"{method.title} on all rows")
+    if column := context.dataset.weight:
+        message(
+            st.caption,
+            "All rows of a file are learned from without weights: give "
+            f"{short_label(column)} the role ignore for that.",
+        )
+        return
     if choice.two_classes or choice.follow_up:
         st.caption("Only a target of the file itself can be learned from all rows.")
         return

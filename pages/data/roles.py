@@ -22,7 +22,7 @@ from smpcore.datasets import CleaningStep, Split, feature_names, plain_number
 
 _COLUMNS = Slot[pd.DataFrame]("columns")
 _FORMER_TARGET, _PROBLEM = Slot[str]("former_target"), Slot[str]("features_problem")
-ROLES = ("feature", "target", "group", "time", "ignore")
+ROLES = ("feature", "target", "group", "time", "weight", "ignore")
 KINDS = ("number", "category", "text")
 _HELP = (
     "A model then learns from these numbers of each channel, not from its samples, and "

@@ -21,6 +21,7 @@ from smpcore.datasets import (
     late_columns,
     matrix_of,
     used_matrices,
+    weight_columns,
 )
 
 #: Rows that stand in training too, and what the values of the table show.
@@ -48,7 +49,8 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
             f"Rows of the validation and test parts that also stand in training: "
             f"{repeated:,}. The model may have memorised them."
         )
-    for proposal in [*proposals, *late_columns(dataset, proposals)]:
+    named = [*weight_columns(dataset), *late_columns(dataset, proposals)]
+    for proposal in [*proposals, *named]:
         _offer(table, proposal)
     notices = [*dataset.notices, *division.notices]
     if notices:
@@ -228,7 +230,8 @@ def _columns(dataset: Dataset, division: Split) -> None:
             st.caption,
             f"Target: {short_label(dataset.target)}. If that is not right, "
             'give another column the role "target". A column that says which '
-            'rows belong together (a patient, a machine) gets the role "group".',
+            'rows belong together (a patient, a machine) gets the role "group"; one of '
+            'how many rows each row stands for gets "weight".',
         )
         roles.likely_targets(dataset)
     roles.task(dataset)

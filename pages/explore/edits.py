@@ -40,7 +40,8 @@ GONE = "The point to change is no longer there."
 
 def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
     """Whether points can be drawn: two plain numbers, and what they are of."""
-    if data.dataset.follow_up is not None:  # a drawn point was not followed
+    # A drawn point was not followed, and stands for no other rows.
+    if data.dataset.follow_up is not None or data.dataset.weights is not None:
         return False
     numbers = [entry.kind == "number" for entry in data.preparation.inputs]
     # Of a forbidden feature a drawn point would have no value.
@@ -216,7 +217,9 @@ def drawn_series() -> None:
     with problems_shown():
         context = session.resolved()
         dataset = context.data.dataset
-        if not dataset.channels or dataset.forbidden or context.choice.follow_up:
+        if not dataset.channels or dataset.forbidden or dataset.weight:
+            return
+        if context.choice.follow_up:
             return
         if st.toggle("Draw a series", key="draw_series"):
             _pad(context)

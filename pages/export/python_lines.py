@@ -50,9 +50,9 @@ def python_of_choice(context: Context) -> str:
         source = {"key": choice.data, "params": changed}
     if choice.follow_up is not None:
         source["event_within"] = astuple(choice.follow_up)
-        source["weighted"] = context.data.weights("train") is not None
     elif context.task != context.table.task:
         source["two_classes"] = True
+    source["weighted"] = context.data.weights("train") is not None
     source["metadata"] = [*context.data.metadata("train")]
     if choice.forbidden:
         source["forbidden"] = choice.forbidden

@@ -16,7 +16,7 @@ from pages.state import widget_state
 from pages.state.session import Slot
 from pages.ui.elements import table
 from pages.ui.outcome import outcome_picker
-from pages.ui.text import define, short_label
+from pages.ui.text import define, escape_markdown, short_label
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import WILSON, rate, two_class_measures
 from smpcore.explain import doubts
@@ -114,7 +114,7 @@ def class_table(rows: EvaluatedRows) -> None:
     shown = Shown(READOUTS["accuracy"].label, hits.estimate, basis)
     st.caption(
         f"{shown.in_words}. Intervals of the table: "
-        f"{WILSON}{rows.data.cluster_note}{rows.data.weight_note}."
+        f"{WILSON}{rows.data.cluster_note}{escape_markdown(rows.data.weight_note)}."
     )
 
 
@@ -136,7 +136,7 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         outside = ", which is that of all rows, with those within the band,"
     st.caption(
         f"Predictive values by Bayes' rule with the prevalence{outside} taken as known"
-        f"{rows.data.cluster_note}{rows.data.weight_note}.",
+        f"{rows.data.cluster_note}{escape_markdown(rows.data.weight_note)}.",
         help=define("Predictive value", "ROC"),
     )
 

@@ -61,7 +61,7 @@ def _clicked(rows: EvaluatedRows) -> None:
 
 _FIRST_COLUMN = Slot[str]("first_column")
 #: Roles in the order in which a column is offered at first.
-_FIRST = ("group", "ignore", "feature", "time", "target")
+_FIRST = ("group", "ignore", "feature", "time", "weight", "target")
 
 
 @st.fragment
@@ -152,7 +152,7 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     st.caption(
         f"Intervals hold together for the {n_groups} groups (Bonferroni: each at "
         f"{plain_number(100 - 100 * LEVEL / n_groups)} %{rows.data.cluster_note}"
-        f"{rows.data.weight_note}). {tests}, "
+        f"{escape_markdown(rows.data.weight_note)}). {tests}, "
         f"corrected for the number of groups (Holm).{moved}",
         help=define("Simultaneous interval", "p (Holm)"),
     )

@@ -135,7 +135,8 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
     st.caption(
         f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}. "
         f"{ABOUT_CALIBRATION} Shares in bins have {evaluation.WILSON} "
-        f"interval{rows.data.cluster_note}{rows.data.weight_note}. If the method or "
+        f"interval{rows.data.cluster_note}{escape_markdown(rows.data.weight_note)}. "
+        "If the method or "
         "its parameters were chosen on the validation rows, their results are "
         "optimistic."
     )
@@ -147,7 +148,8 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     table(interval_lines(model, rows.X, rows.y, *of_rows))
     st.caption(
         f"{readouts.calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
-        f"95 % interval{rows.data.cluster_note}{rows.data.weight_note}. These are "
+        f"95 % interval{rows.data.cluster_note}"
+        f"{escape_markdown(rows.data.weight_note)}. These are "
         "out-of-fold residual intervals: their coverage is measured, not guaranteed; "
         "they are as wide for every row."
     )
@@ -307,7 +309,7 @@ def _rates(
         shown = Shown(label, rate.estimate, basis, absent=absent)
         words += f" {shown.in_words}."
     if rows.data.weight_summary:
-        words += f" {rows.data.weight_summary.capitalize()}."
+        words += escape_markdown(f" Rows are {rows.data.weight_summary}.")
     st.markdown(words)
 
 

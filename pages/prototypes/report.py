@@ -186,6 +186,8 @@ def facts_of(context: ModelContext) -> dict[str, str]:
     }
     if (asks := data.dataset.follow_up) is not None:
         facts["Question"] = f"{asks.title}? {asks.rule}"
+    if data.dataset.weight:
+        facts["Weights"] = f"rows weighted by column {data.dataset.weight}"
     if choice.forbidden:
         facts[READOUTS["forbidden"].label] = ", ".join(choice.forbidden)
     if len(data.split.test):

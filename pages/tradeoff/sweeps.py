@@ -16,7 +16,7 @@ from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui.elements import download, expander, problems_shown, table
 from pages.ui.files import OpenFile, open_file
-from pages.ui.text import MEANINGS, define, message, short_label
+from pages.ui.text import MEANINGS, define, escape_markdown, message, short_label
 from pages.work import cache, slots, studies
 from pages.work.cache import pairs
 from pages.work.studies import SWEPT_GROUPS, SweepJob
@@ -385,11 +385,20 @@ IN_TIME = (
 )
 
 
+def _weighted(data: cache.Parts) -> str:
+    """What the scores of the folds are weighted for; empty if nothing."""
+    words = data.weight_summary.partition("; intervals")[0]
+    return escape_markdown(f" Rows are {words}.") if words else ""
+
+
 def baseline_score(request: SweepRequest) -> float:
     """The score of one and the same answer to every training row."""
     y = request.data.of("train")[1]
     if request.task == "regression":
-        return 0.0 if request.larger_is_better else np.abs(y - np.median(y)).mean()
+        if request.larger_is_better:
+            return 0.0
+        off = np.abs(y - request.data.training_median)
+        return float(np.average(off, weights=request.data.weights("train")))
     labels, codes = np.unique(y, return_inverse=True)
     sums = np.bincount(codes, request.data.weights("train"))
     if request.score == "accuracy":
@@ -495,7 +504,8 @@ def _legend(result: SweepResult, request: SweepRequest) -> None:
         "Bars: one standard error (SE), corrected for overlapping training sets. Grey: "
         "baselines at default settings. "
         + rivals(points)
-        + ("" if request.data.dataset.times is None else IN_TIME),
+        + ("" if request.data.dataset.times is None else IN_TIME)
+        + _weighted(request.data),
         help=define("Pareto front"),
     )
     st.caption(

@@ -9,7 +9,6 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pages.state.choice import Choice
@@ -168,6 +167,7 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
             "key": data.split.key,
         },
         **({"question": f"{asks.title}? {asks.rule}"} if asks else {}),
+        **({"rows_weighted_by": column} if (column := data.dataset.weight) else {}),
         "forbidden": list(choice.forbidden),
         "method": context.method.title,
         "parameters": context.values,
@@ -197,7 +197,7 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
         about["weights_note"] = data.weight_summary
     if isinstance(scores, Scores):
         return scores.as_dict() | about
-    return scores.as_dict(float(np.median(data.of("train")[1]))) | about
+    return scores.as_dict(data.training_median) | about
 
 
 def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:

@@ -357,13 +357,13 @@ def quality(scores: Scores | RegressionScores, data: Parts, band: float = 0.0) -
     part = data.scored_part
     entry = of_part(part, scores, data, band)[0]
     words = f"{entry['name']} {entry['value']}: {entry['detail']}."
-    return " ".join([words, *shortcomings(scores, data.of("train")[1])])
+    return " ".join([words, *shortcomings(scores, data)])
 
 
-def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[str]:
+def shortcomings(scores: Scores | RegressionScores, data: Parts) -> list[str]:
     """What a model does no better than one answer to all rows, in sentences."""
     if isinstance(scores, RegressionScores):
-        dead = scores.mae >= scores.always(float(np.median(train)))
+        dead = scores.mae >= scores.always(data.training_median)
         return ["Not better than the training-median baseline."] if dead else []
     sentences = []
     if scores.accuracy <= scores.majority:

@@ -42,8 +42,8 @@ PARTS = ("train", "validation", "test")
 class Parts:
     """A data set, split and prepared: what every page works with.
 
-    `X` has all rows as the models want them, `row_weights` those of a question of time
-    to event, as learned on the training rows.
+    `X` has all rows as the models want them, `row_weights` what each of them weighs: by
+    its column, and for censoring as learned on the training rows.
     """
 
     dataset: Dataset
@@ -92,12 +92,21 @@ class Parts:
         return {n: None if np.all(w == 1.0) else w for n, w in weights.items()}
 
     @cached_property
+    def training_median(self) -> float:
+        """Median of the numbers to predict in the training rows, by their weights."""
+        y, weights = self.of("train")[1], self.weights("train")
+        if weights is None:
+            return float(np.median(y))
+        return float(datasets.weighted_median(y[:, None], weights)[0])
+
+    @cached_property
     def median_baselines(self) -> dict[str, str]:
         """Error of the training median as the answer to each part, in words."""
-        usual, words = float(np.median(self.of("train")[1])), {}
+        usual, words = self.training_median, {}
         for part in PARTS:
             off = np.abs(self.of(part)[1] - usual)
-            error = datasets.plain_number(off.mean(), 3) if off.size else ""
+            mean = np.average(off, weights=self.weights(part)) if off.size else None
+            error = "" if mean is None else datasets.plain_number(mean, 3)
             always = f"always {datasets.plain_number(usual, 3)}"
             words[part] = f"training-median baseline ({always}): {error}"
         return words
@@ -116,10 +125,17 @@ class Parts:
 
     @cached_property
     def weight_summary(self) -> str:
-        """What shares of rows are weighted for, for a sentence; empty if nothing."""
+        """What rows are weighted for, for a sentence; empty if nothing."""
         if self.row_weights is None:
             return ""
-        return "shares weighted for censoring; censored rows are not counted"
+        column, asks = self.dataset.weight, self.dataset.follow_up
+        reasons = [f"by {datasets.shorten_name(column, 40)}"] if column else []
+        reasons += ["for censoring"] if asks else []
+        words = [f"weighted {' and '.join(reasons)}"]
+        words += ["censored rows are not counted"] if asks else []
+        if self.dataset.groups is None and self.dataset.times is None:
+            words.append("intervals by Kish's effective number of rows")
+        return "; ".join(words)
 
     @cached_property
     def weight_note(self) -> str:

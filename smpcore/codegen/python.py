@@ -21,7 +21,7 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         {"file": name of a table, "params": options of `read_table`}; and
         "two_classes": True where the number to predict is cut at its mean;
         "event_within": time, event and value of the event, and the horizon, for
-        `event_within`, and "weighted" whether its rows have weights;
+        `event_within`; "weighted": True where its rows have weights;
         "metadata": groups or times that rows have, if any;
         "forbidden": names for `forbid`; ``split``: options of `split`;
         ``estimator``: name of the class; ``params``: its parameters where they differ

@@ -24,6 +24,7 @@ from smpcore.datasets.columns import (
     as_text,
     distinct_times,
     read_times,
+    read_weights,
 )
 from smpcore.datasets.dataset import (
     MOST_FORBIDDEN,
@@ -59,12 +60,12 @@ from smpcore.datasets.matrices import (
     read_similarities,
     used_matrices,
 )
+from smpcore.datasets.named_roles import late_columns, weight_columns
 from smpcore.datasets.notation import DECIMALS, MISSING_WORDS
 from smpcore.datasets.openml_sets import fetch_openml, search_openml
 from smpcore.datasets.outcome import (
     IN_DOUBT,
     Outcome,
-    late_columns,
     likely_outcome,
     rarer_class,
 )
@@ -75,6 +76,7 @@ from smpcore.datasets.preparation import (
     only_compared,
     prepare,
     text_features,
+    weighted_median,
 )
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import SIGNS, Reading

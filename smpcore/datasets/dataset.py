@@ -428,13 +428,18 @@ class Dataset:
         name = self.time
         return None if name is None else read_only(read_times(self.frame[name]))
 
+    @property
+    def weight(self) -> str | None:
+        """Name of the column that says how many rows each stands for; None: none."""
+        return self._column("weight")
+
     @cached_property
     def weights(self) -> np.ndarray | None:
         """How many rows each row stands for, (n_samples,); None without such a column.
 
         They are sampling weights: a whole one counts as that many equal rows.
         """
-        name = self._column("weight")
+        name = self.weight
         return None if name is None else read_only(read_weights(self.frame[name]))
 
     def _column(self, wanted: Role) -> str | None:

@@ -1,19 +1,13 @@
-"""Which of two classes is the event, and what may be known only after it."""
+"""Which of two classes is the event."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.display_names import list_names, shorten_name
-from smpcore.datasets.structure import Proposal
-from smpcore.datasets.targets import name_words
-from smpcore.datasets.time_to_event import guess_follow_up
 
 _EVENTS = (
     "yes y ja oui si sim true t event case cases positive pos p abnormal sick ill"
@@ -29,14 +23,6 @@ _OTHERS = (
 )
 _WORD = re.compile(r"[^\W\d_]+|-?\d+")
 _SAYS = dict.fromkeys(_EVENTS.split(), 1) | dict.fromkeys(_OTHERS.split(), -1)
-_LATE = re.compile(
-    r"follow ?up|discharged?|death|died|deceased|survival|survived|results?|outcome"
-    r"|relapse|recurrence|end date|closed|resolved|cancell?ed|cancellation|recovered"
-    r"|recoveries|days to|time to|length of stay|los|dod|entlass\w*|tod|todes\w*"
-    r"|verstorben|sterbe\w*|\w*ergebnis|nachsorge|nachbeobachtung|verweildauer"
-    r"|liegedauer|uberlebt|uberlebens\w*|deces|sortie|suivi|resultat|muerte|egreso"
-    r"|seguimiento|resultado|esito|dimissione|decesso|ontslag|uitkomst|wypis|zgon"
-)
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
 
@@ -103,52 +89,6 @@ def rarer_class(codes: np.ndarray) -> int:
     int
     """
     return int(2 * codes.sum() <= len(codes))
-
-
-def late_columns(dataset: Dataset, known: Iterable[Proposal] = ()) -> list[Proposal]:
-    """Propose not to use features that may be known only after the outcome.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Only the names of its columns are looked at, and the time beside an event.
-    known : iterable of Proposal
-        What is proposed already is not proposed again.
-
-    Returns
-    -------
-    list of Proposal
-        One for all such columns, or none.
-    """
-    if dataset.follow_up is not None or dataset.matrices or dataset.channels:
-        return []
-    time, event = guess_follow_up(dataset) or ("", "")
-    time = time if event == dataset.target else ""
-    done = {name for proposal in known for name in proposal.roles}
-    late = [
-        name
-        for name in dataset.feature_columns
-        if name not in done and (name == time or _sounds_late(name))
-    ]
-    if not late:
-        return []
-    target = shorten_name(dataset.target, 40)
-    return [
-        Proposal(
-            f"By the name, perhaps known only after {target}: {list_names(late)}. "
-            "Where it is to be predicted, such a column is not there yet.",
-            "Do not use what comes after",
-            dict.fromkeys(late, "ignore"),
-            is_leak=False,
-        )
-    ]
-
-
-def _sounds_late(name: str) -> bool:
-    words = name_words(name)
-    pairs = map(" ".join, pairwise(words))
-    threes = map(" ".join, zip(words, words[1:], words[2:], strict=False))
-    return any(map(_LATE.fullmatch, (*words, *pairs, *threes)))
 
 
 def _says(label: str, other: str) -> int:

@@ -34,7 +34,14 @@ from smpcore.evaluation.differences import (
     simultaneous_differences,
 )
 from smpcore.evaluation.executors import edition, end_with_parent, engine, run_one
-from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
+from smpcore.evaluation.folds import (
+    Fold,
+    clusters,
+    clusters_like,
+    folds,
+    n_draws,
+    weights_like,
+)
 from smpcore.evaluation.journal import Subject, read_results
 from smpcore.evaluation.measures import two_class_measures
 from smpcore.evaluation.new_rows import (

@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--target", help="the column to predict; by default the one the app takes")
     add("--group", help="a column whose rows stay together")
     add("--time", help="a column of times: folds are blocks")
+    add("--weight", help="a column of how many rows each stands for")
     add("--ignore", action="append", default=[], help="a column to leave out")
     add("--methods", default="all", help=f"all, or some of {','.join(METHODS)}")
     add("--baselines", action="store_true", help="scikit-learn's models too")
@@ -105,7 +106,8 @@ def _run(args: argparse.Namespace) -> bool:
     paths = _paths(args, dataset, parts)
     drawn = folds(dataset, parts.with_censored, args.folds)
     summary = f"{dataset.name}: {dataset.task} of {dataset.target}"
-    print(f"{summary}, {_grouped(dataset)}.", file=sys.stderr)
+    weighted = f", rows weighted by {dataset.weight}" if dataset.weight else ""
+    print(f"{summary}, {_grouped(dataset)}{weighted}.", file=sys.stderr)
     subject = Subject(
         dataset.name, dataset.digest, parts.key, dataset.task, args.folds, edition()
     )
@@ -161,7 +163,7 @@ def _dataset(args: argparse.Namespace) -> Dataset:
         if roles:
             raise SmpcoreError(
                 f"--data {args.data} is a bundled set, whose columns have their "
-                "roles: leave out --target, --group, --time and --ignore."
+                "roles: leave out --target, --group, --time, --weight and --ignore."
             )
         return load_dataset(args.data)
     path = Path(args.data)
@@ -176,7 +178,7 @@ def _dataset(args: argparse.Namespace) -> Dataset:
 def _roles(args: argparse.Namespace) -> dict[str, str]:
     """Column -> its role, of those that are named."""
     named = [(name, "ignore") for name in args.ignore]
-    for role in ("target", "group", "time"):
+    for role in ("target", "group", "time", "weight"):
         if name := getattr(args, role):
             named.append((name, role))
     for name, _ in named:

@@ -79,8 +79,13 @@ def fit_all_rows(
     Raises
     ------
     DatasetError
-        If the file is damaged or not the one that was sampled.
+        If the file is damaged or not the one that was sampled, or rows have weights.
     """
+    if dataset.weights is not None:
+        raise DatasetError(
+            "All rows of a file are learned from without weights; give their column "
+            "the role ignore."
+        )
     # Who reads no file does not wait for it.
     from smpcore.datasets.parquet import damage_in_words, flat_columns, opened
 

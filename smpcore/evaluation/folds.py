@@ -16,6 +16,7 @@ from smpcore.datasets import (
     distinct_times,
     prepare,
     read_times,
+    read_weights,
     shown,
 )
 from smpcore.errors import DatasetError, SmpcoreError
@@ -199,6 +200,27 @@ def clusters_like(dataset: Dataset, frame: pd.DataFrame) -> np.ndarray | None:
             with suppress(DatasetError):
                 times = read_times(frame[name].reset_index(drop=True))
     return _clusters(times, groups)
+
+
+def weights_like(dataset: Dataset, frame: pd.DataFrame) -> np.ndarray | None:
+    """Tell what the rows of another table weigh, if it has the column of weights.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Data set whose weight column is looked for.
+    frame : DataFrame of shape (n_rows, n_columns)
+        Other table, with raw columns.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), or None
+        None also where the table's column holds what is no weight.
+    """
+    if dataset.weight is not None and dataset.weight in frame:
+        with suppress(DatasetError):
+            return read_weights(frame[dataset.weight].reset_index(drop=True))
+    return None
 
 
 def _clusters(times: np.ndarray | None, groups: np.ndarray | None) -> np.ndarray | None:

@@ -188,7 +188,8 @@ def roc_area(
     n_yes, n_no = int(truth.sum()), int((~truth).sum())
     if not n_yes or not n_no:
         return Estimate(np.nan)
-    clusters = np.arange(len(truth)) if clusters is None else clusters
+    is_clustered = clusters is not None
+    clusters = clusters if is_clustered else np.arange(len(truth))
     weights = np.ones(len(truth)) if weights is None else weights
     above = np.empty(len(truth))
     above[truth] = _share_below(margin, truth, weights)
@@ -212,7 +213,8 @@ def roc_area(
         interval = wilson(share * rarer, rarer)
         return Estimate(share, *interval, f"{WILSON} for the rows of the rarer class")
     # The rarer class says how well the variance is known.
-    quantile = stdtrit(max(min(effective) - 1, 1), 0.975)
+    known = there if is_clustered else effective
+    quantile = stdtrit(max(min(known) - 1, 1), 0.975)
     spread = quantile * np.sqrt(variance) / (share * (1 - share))
     middle = np.log(share / (1 - share))
     low, high = (1 / (1 + np.exp(-(middle + sign * spread))) for sign in (-1, 1))

@@ -253,7 +253,7 @@ def card_section(
             100 * np.average(one.predict(rows) == y, weights=weights)
             for one in (card, model)
         ]
-        weighted = ", weighted for censoring" if weights is not None else ""
+        weighted = ", weighted" if weights is not None else ""
         words.append(
             f"{title}: accuracy of the card {right[0]:.1f} %, of the model "
             f"{right[1]:.1f} % ({len(y)} rows{weighted})."

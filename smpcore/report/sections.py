@@ -128,6 +128,12 @@ def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
             f"Rows with the same value of {names['group']} always stay in one part and "
             "in one fold; intervals count them together."
         )
+    if "weight" in names:
+        words.append(
+            f"Rows are weighted by {names['weight']}, as if each were there so often: "
+            "in medians, scaling, fit, calibration, threshold, shares and scores. The "
+            "table below counts them."
+        )
     if "time" in names:
         words.append(
             f"Parts are blocks in time, by {names['time']}: validation rows are later "

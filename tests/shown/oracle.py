@@ -27,6 +27,7 @@ from sklearn.metrics import (
 from statsmodels.stats._delta_method import NonlinearDeltaCov
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.tools.sm_exceptions import SpecificationWarning
+from statsmodels.stats.weightstats import DescrStatsW
 
 from smpcore import METHODS, load_dataset, prepare, read_table, split
 from tests.walks.tables import clinic_table, german_csv, numbers
@@ -271,6 +272,18 @@ def smoothed(
     error = np.sqrt(np.einsum("ij,jk,ik->i", grid, fitted.cov_params(), grid))
     middle = grid @ fitted.params
     return [special.expit(middle + sign * quantile * error) for sign in (0, -1, 1)]
+def kish(weights: Any) -> float:
+    """How many rows of equal weight tell as much as rows of these weights."""
+    weights = np.asarray(weights, float)
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def weighted_mean(values: Any, groups: Any, weights: Any) -> tuple[float, float]:
+    """Student's 95 % interval of a mean of rows with weights."""
+    if groups is not None:
+        return tuple(clustered(values, groups, weights, use_t=True).conf_int()[0])
+    scaled = np.asarray(weights) * kish(weights) / np.sum(weights)
+    return DescrStatsW(np.asarray(values, float), scaled, ddof=1).tconfint_mean()
 
 
 def share(
@@ -278,7 +291,7 @@ def share(
 ) -> tuple[float, float, float, float]:
     """A share, its interval by Wilson and how many independent rows tell as much of it.
 
-    Those of rows of groups are by Korn and Graubard.
+    Those of rows of groups are by Korn and Graubard, of rows with weights by Kish.
     """
     n, value = len(hits), float(np.average(hits, weights=weights))
     if groups is not None:
@@ -290,6 +303,8 @@ def share(
             n = sizes.sum() ** 2 / (sizes**2).sum()
         tail = 1 - level / 2
         n *= (stats.norm.ppf(tail) / stats.t.ppf(tail, len(sizes) - 1)) ** 2
+    elif weights is not None:
+        n = kish(weights)
     return value, *proportion_confint(value * n, n, level, method="wilson"), n
 
 
@@ -379,6 +394,8 @@ def area(
     variance = (sums**2).sum() @ (units / (units - 1))
     covered = (sums[False] * sums[True]).sum() * len(sums) / (len(sums) - 1)
     error = np.sqrt(variance + 2 * covered) / (value * (1 - value))
+    if groups is None and weights is not None:
+        units = of_class.weight.agg(kish)
     return by_logit(value, error, stats.t.ppf(0.975, units.min() - 1))
 
 

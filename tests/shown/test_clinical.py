@@ -2,8 +2,9 @@
 
 Rows of a patient depend on each other, values are missing, columns are 0 or 1. The
 same numbers are looked up for a question of time to event, whose rows are weighted for
-censoring. What is shown is read from the page; nothing here is computed by the library
-but the scores and probabilities of the model itself.
+censoring, and for rows of a survey, which stand for as many as a column says. What is
+shown is read from the page; nothing here is computed by the library but the scores and
+probabilities of the model itself.
 """
 
 import json
@@ -60,6 +61,16 @@ def followed():
     return make_dataset(frame, "followed", roles=roles)
 
 
+def surveyed():
+    """One visit of each patient, which stands for as many as its weight says."""
+    frame = clinical(900).frame.drop_duplicates("patient").drop(columns="patient")
+    more = clinical(420).frame.drop(columns="patient")
+    frame = pd.concat([frame, more], ignore_index=True)
+    frame["pweight"] = np.random.default_rng(13).uniform(20, 900, len(frame)).round(1)
+    roles = {"ill": "target", "pweight": "weight"}
+    return make_dataset(frame, "surveyed", roles=roles)
+
+
 def censoring(table, learned):
     """1 / G of each row, by the Kaplan-Meier estimate of staying in the study."""
     times, lost = table.frame["months"], 1 - table.frame["death"]
@@ -72,26 +83,41 @@ def censoring(table, learned):
 def share(hits, rows, level=0.05):
     """A share of some of the rows, as the oracle has it."""
     rows = rows.loc[hits.index]
-    return oracle.share(hits, rows.patient, rows.weight, level)
+    return oracle.share(hits, patients(rows), rows.weight, level)
 
 
-@pytest.fixture(scope="module", params=["visits", "followed"])
+def patients(rows):
+    """Which rows depend on each other; None: none do."""
+    return rows.patient if "patient" in rows else None
+
+
+def weighted_fit(table, weights):
+    """The fit of the defaults to the training rows, by these weights."""
+    fit = oracle.Fit("smp", "clinic", table)
+    method, rows = METHODS["smp"], fit.parts["train"]
+    estimator = method.estimator_for(table, method.defaults(table.task))
+    estimator.fit(fit.X[rows], fit.y[rows], weights[rows])
+    fit.__dict__["estimator"] = estimator
+    return fit
+
+
+@pytest.fixture(scope="module", params=["visits", "followed", "surveyed"])
 def fit(request):
     """A fit of the table; its query, and what its rows weigh."""
     if request.param == "visits":
         table = clinical()
         fit = oracle.Fit("smp", "clinic", table)
         return fit, {"data": "mine"}, np.ones(table.n_samples)
+    if request.param == "surveyed":
+        table = surveyed()
+        weights = table.frame["pweight"].to_numpy()
+        return weighted_fit(table, weights), {"data": "mine"}, weights
     raw = followed()
     table = event_within(raw, "months", "death", HORIZON)
-    fit = oracle.Fit("smp", "clinic", table)
     weights = censoring(raw, split(table).with_censored)
-    method, rows = METHODS["smp"], fit.parts["train"]
-    estimator = method.estimator_for(table, method.defaults(table.task))
-    estimator.fit(fit.X[rows], fit.y[rows], weights[rows])
-    fit.__dict__["estimator"] = estimator
     asked = json.dumps(["months", "death", "1", HORIZON])
-    return fit, {"data": "mine", "within": asked, "table": raw}, weights
+    query = {"data": "mine", "within": asked, "table": raw}
+    return weighted_fit(table, weights), query, weights
 
 
 @pytest.fixture(scope="module")
@@ -158,15 +184,18 @@ def test_counts_rates_and_predictive_values(rows, pages):
 def test_the_accuracy_in_a_sentence(rows, pages):
     right, of = rows.ill == rows.said, rows.ill * 1
     weighted = bool((rows.weight != 1).any())
-    note = " (shares weighted for censoring; censored rows are not counted)" * weighted
+    note = " (weighted for censoring; censored rows are not counted)" * weighted
+    together = " (rows of one group count together)"
+    if patients(rows) is None:
+        note = " (weighted by pweight; intervals by Kish's effective number of rows)"
+        together = ""
     value, low, high, _ = share(right, rows)
-    balanced = oracle.balanced(rows.ill, rows.said, rows.patient, rows.weight)
+    balanced = oracle.balanced(rows.ill, rows.said, patients(rows), rows.weight)
     ill = np.average(of, weights=rows.weight)
     says(
         pages["Accuracy"].partition(" Not better")[0],
-        f"Validation accuracy # %: # of # rows{note}, 95 % interval #–# % (rows of one "
-        "group count together); balanced accuracy # % (#–# %); majority-class "
-        "baseline: # %.",
+        f"Validation accuracy # %: # of # rows{note}, 95 % interval #–# %{together}; "
+        "balanced accuracy # % (#–# %); majority-class baseline: # %.",
         *(100 * value, right.sum(), len(right), 100 * low, 100 * high),
         *(100 * part for part in (*balanced, max(ill, 1 - ill))),
     )
@@ -175,7 +204,7 @@ def test_the_accuracy_in_a_sentence(rows, pages):
 def test_the_area_under_the_curve(rows, pages):
     _, rates, *_ = pages["Confusion"]
     line = rates.set_index("measure").loc["AUC"]
-    of_rows = rows.margin, rows.ill, rows.patient, rows.weight
+    of_rows = rows.margin, rows.ill, patients(rows), rows.weight
     value, low, high = oracle.area(*of_rows)
     says(line["value"], "#", value)
     says(line["95 % interval"], "#–#", low, high)
@@ -190,8 +219,8 @@ def test_brier_score_and_calibration_error(rows, pages):
     )
     line = table.set_index("probabilities").loc["calibrated"]
     score = brier_score_loss(rows.ill, p, sample_weight=rows.weight)
-    of = oracle.clustered((p - rows.ill) ** 2, rows.patient, rows.weight, use_t=True)
-    oracle.says_with_ends(line["Brier score"], (score, *of.conf_int()[0]))
+    ends = oracle.weighted_mean((p - rows.ill) ** 2, patients(rows), rows.weight)
+    oracle.says_with_ends(line["Brier score"], (score, *ends))
     assert line["intervals by"] == "Student's; Wald's, robust"
     sums = pd.DataFrame({"p": p, "ill": rows.ill}).mul(rows.weight, axis=0)
     n_bins = min(10, len(rows) // 15)
