@@ -33,7 +33,6 @@ from smpcore.datasets import (
     read_similarities,
     used_matrices,
 )
-from smpcore.evaluation.scores import chosen_rows
 from smpcore.readouts import READOUTS, Shown, number_text
 from smpcore.report import (
     ABOUT_CALIBRATION,
@@ -293,7 +292,9 @@ def read_out(
         message(st.warning, notice)
     if not rows.size:
         return
-    groups, weights = chosen_rows(np.flatnonzero(scored)[rows], groups, weights)
+    groups, weights = (
+        None if of is None else of[scored][rows] for of in (groups, weights)
+    )
     answers = table["answer"].to_numpy()[rows]
     scores = evaluation.score_answers(truth, answers, model.classes, groups, weights)
     if isinstance(scores, evaluation.Scores):

@@ -49,15 +49,8 @@ def show_fit(context: Context, path: Path) -> None:
     """A fit of the method on the screen to all rows, once it is asked for."""
     method, choice, task = context.method, context.choice, context.task
     st.subheader(f"{method.title} on all rows")
-    if column := context.dataset.weight:
-        message(
-            st.caption,
-            "All rows of a file are learned from without weights: give "
-            f"{short_label(column)} the role ignore for that.",
-        )
-        return
-    if choice.two_classes or choice.follow_up:
-        st.caption("Only a target of the file itself can be learned from all rows.")
+    if words := _obstacle(context):
+        message(st.caption, words)
         return
     estimator = method.estimator(context.values, task)
     if not estimator.reads_blocks:
@@ -91,6 +84,18 @@ def show_fit(context: Context, path: Path) -> None:
     fitted = _result(job, "Fitting all rows", "Fit on all rows")
     if fitted is not None:
         _show_fitted(fitted)
+
+
+def _obstacle(context: Context) -> str:
+    """Why no method learns from all rows here; empty if some do."""
+    if column := context.dataset.weight:
+        return (
+            "All rows of a file are learned from without weights: give "
+            f"{short_label(column)} the role ignore for that."
+        )
+    if context.choice.two_classes or context.choice.follow_up:
+        return "Only a target of the file itself can be learned from all rows."
+    return ""
 
 
 def _begin(key: Hashable, fitting: Callable[..., Any]) -> None:
