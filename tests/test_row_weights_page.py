@@ -1,4 +1,4 @@
-"""A column of weights through the pages: proposed, given, in files and exports."""
+"""Weights of rows, and what is known afterwards, through the pages."""
 
 from dataclasses import replace
 
@@ -18,6 +18,7 @@ from pages.work import visitors
 from smpcore.datasets import make_dataset
 from smpcore.evaluation.__main__ import main
 from tests.app import bring, kernels, opened, said, sound
+from tests.smpcore.datasets.test_time_to_event import followed
 from tests.test_data_page import choice, edit
 from tests.test_data_page import opened as data_page
 
@@ -72,6 +73,32 @@ def test_what_is_no_weight_is_refused_where_the_role_is_given():
     page = edit(page, 4, "role", "weight")
     assert "has '-1.0' in row 7. Mend these rows, or choose another role" in said(page)
     assert table_of(page).roles["pweight"] == "feature"
+
+
+def test_what_comes_after_is_no_input_but_is_looked_at():
+    frame = surveyed()
+    frame.insert(0, "discharge", np.resize(["home", "ward", "died"], 240))
+    page = bring(data_page(), frame.to_csv(index=False))
+    assert "perhaps known only after ill: discharge" in said(page)
+    button = page.button(key="proposal_Known only afterwards: such columns")
+    page = sound(button.click().run())
+    dataset = table_of(page)
+    assert dataset.roles["discharge"] == "known afterwards"
+    assert "discharge" not in dataset.feature_columns
+    assert "perhaps known only after" not in said(page)
+    assert "discharge" in page.selectbox(key="scatter_x").options
+    assert apply_record(dataset, record_of(dataset))[0].digest == dataset.digest
+
+
+def test_a_time_beside_its_event_is_asked_about_with_a_click():
+    page = bring(data_page(), followed().frame.to_csv(index=False))
+    page = edit(page, 4, "role", "target")
+    assert "months looks like the time that each row was followed for" in said(page)
+    page = sound(page.button(key="proposal_Ask about time to event").click().run())
+    asks = choice(page).follow_up
+    assert (asks.time, asks.event, asks.value) == ("months", "death", "1")
+    assert "was followed for, until" not in said(sound(page.run()))
+    assert choice(page).follow_up == asks
 
 
 def test_report_bundle_and_python_are_of_the_weighted_model(mine, kernels, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,11 @@ from pages.ui.elements import noted, problems_shown
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError
-from smpcore.datasets import CleaningStep, Split, feature_names, plain_number
+from smpcore.datasets import CleaningStep, Role, Split, feature_names, plain_number
 
 _COLUMNS = Slot[pd.DataFrame]("columns")
 _FORMER_TARGET, _PROBLEM = Slot[str]("former_target"), Slot[str]("features_problem")
-ROLES = ("feature", "target", "group", "time", "weight", "ignore")
+ROLES = get_args(Role)
 KINDS = ("number", "category", "text")
 _HELP = (
     "A model then learns from these numbers of each channel, not from its samples, and "

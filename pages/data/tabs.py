@@ -14,6 +14,7 @@ from pages.ui.text import escape_markdown, message, short_label
 from pages.work import server_files
 from smpcore import Dataset, figures
 from smpcore.datasets import (
+    AFTERWARDS,
     Proposal,
     Split,
     find_duplicates,
@@ -72,6 +73,8 @@ def _offer(table: Dataset, proposal: Proposal) -> None:
         icon=":material/auto_fix_high:",
         width="stretch",
     ):
+        if proposal.question is not None:
+            time_to_event.ask(proposal.question)
         changes = {"roles": proposal.roles, "cleaning": proposal.cleaning}
         roles.change_roles(table, **changes)
 
@@ -100,7 +103,7 @@ def missing(dataset: Dataset, division: Split) -> None:
 @st.fragment
 def scatter(dataset: Dataset, division: Split) -> None:
     """Two columns against each other."""
-    names = dataset.feature_columns
+    names = [n for n, role in dataset.roles.items() if role in ("feature", AFTERWARDS)]
     if not names:
         return
     left, right = st.columns(2)
@@ -231,7 +234,8 @@ def _columns(dataset: Dataset, division: Split) -> None:
             f"Target: {short_label(dataset.target)}. If that is not right, "
             'give another column the role "target". A column that says which '
             'rows belong together (a patient, a machine) gets the role "group"; one of '
-            'how many rows each row stands for gets "weight".',
+            'how many rows each row stands for gets "weight"; what is not known yet '
+            'where the target is predicted gets "known afterwards".',
         )
         roles.likely_targets(dataset)
     roles.task(dataset)

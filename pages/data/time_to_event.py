@@ -159,6 +159,12 @@ def _horizon(table: Dataset, question: FollowUp, asks: FollowUp | None) -> Follo
     return replace(question, horizon=horizon)
 
 
+def ask(question: FollowUp) -> None:
+    """Make this the question, whatever the controls of this page said before."""
+    session.get().editions["controls"] += 1
+    _choose(question)
+
+
 def _choose(question: FollowUp | None) -> None:
     """Make this the question, and show every page anew if it was another."""
     choice = session.current()

@@ -16,7 +16,7 @@ from pages.ui.elements import download, expander, problems_shown, table
 from pages.ui.readouts import BAND_NOTE, of_part
 from pages.ui.text import define, escape_markdown, message, short_label
 from smpcore import figures
-from smpcore.datasets import as_csv, list_names, plain_number
+from smpcore.datasets import AFTERWARDS, as_csv, list_names, plain_number
 from smpcore.evaluation import (
     FEWEST_ROWS,
     LEVEL,
@@ -61,7 +61,7 @@ def _clicked(rows: EvaluatedRows) -> None:
 
 _FIRST_COLUMN = Slot[str]("first_column")
 #: Roles in the order in which a column is offered at first.
-_FIRST = ("group", "ignore", "feature", "time", "weight", "target")
+_FIRST = ("group", "ignore", "feature", AFTERWARDS, "time", "weight", "target")
 
 
 @st.fragment

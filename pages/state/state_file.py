@@ -166,7 +166,7 @@ def apply_record(dataset: Dataset, record: TableRecord) -> tuple[Dataset, list[s
     columns, here = record.columns, list(dataset.whole)
     before = columns.names
     absent = [name for name in before if name not in here]
-    if needed := [name for name in absent if columns.roles[name] != "ignore"]:
+    if needed := [n for n in absent if columns.roles[n] not in datasets.IDLE]:
         raise SmpcoreError(f"This table has no column {datasets.listed(needed)}.")
     new = [name for name in here if name not in before]
     steps = [step for step in columns.steps if step.column not in absent]

@@ -16,6 +16,8 @@ from smpcore.datasets.cleaning import (
     with_step,
 )
 from smpcore.datasets.columns import (
+    AFTERWARDS,
+    IDLE,
     DateUse,
     Kind,
     Role,

@@ -3,7 +3,8 @@
 A column is stored in one of two ways only: as numbers (int64 or float64) or as text.
 Its *kind* says how it is read: a "number", a "category" or a "text" that is compared
 letter by letter. Its *role* says what it is
-for: a "feature", the "target", a "group", the "time", the "weight" or "ignore".
+for: a "feature", the "target", a "group", the "time", the "weight", "known afterwards"
+or "ignore".
 """
 
 import warnings
@@ -22,7 +23,13 @@ from smpcore.datasets.display_names import listed, shown, with_rest
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category", "text"]
-Role = Literal["feature", "target", "group", "time", "weight", "ignore"]
+Role = Literal[
+    "feature", "target", "group", "time", "weight", "known afterwards", "ignore"
+]
+#: What a column that is known only after the outcome is for: it is looked at only.
+AFTERWARDS: Role = "known afterwards"
+#: Roles of columns that nothing is computed from: another table need not have them.
+IDLE: tuple[Role, ...] = (AFTERWARDS, "ignore")
 Task = Literal["classification", "regression"]
 
 # Pictures and exported C hold numbers in single precision (largest 3.4e38).

@@ -170,9 +170,10 @@ class Dataset:
         Short name for titles.
     frame : DataFrame of shape (n_samples, n_columns)
         Numbers or text; no missing value in the target column.
-    roles : mapping of str to {"feature", "target", "group", "time", "weight", "ignore"}
-        Role of every column of ``frame``; exactly one target, at most one group, one
-        time and one weight.
+    roles : mapping of str to Role
+        Of every column of ``frame`` "feature", "target", "group", "time", "weight",
+        "known afterwards" (to be looked at, but no input) or "ignore"; exactly one
+        target, at most one group, one time and one weight.
     task : {"classification", "regression"}
         What the target is.
     source, description : str

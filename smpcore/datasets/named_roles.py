@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from smpcore.datasets.columns import read_weights
+from smpcore.datasets.columns import AFTERWARDS, read_weights
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import list_names, shorten_name
+from smpcore.datasets.follow_up import FollowUp
+from smpcore.datasets.roles import looks_like_dates
 from smpcore.datasets.structure import Proposal
 from smpcore.datasets.targets import name_words
-from smpcore.datasets.time_to_event import guess_follow_up
+from smpcore.datasets.time_to_event import (
+    event_values,
+    guess_follow_up,
+    horizons,
+    likely_event,
+)
 from smpcore.errors import DatasetError
 
 #: Names that surveys and studies give to weights of rows, as far as they are letters.
@@ -92,7 +100,7 @@ def _varies(dataset: Dataset, name: str) -> bool:
 
 
 def late_columns(dataset: Dataset, known: Iterable[Proposal] = ()) -> list[Proposal]:
-    """Propose not to use features that may be known only after the outcome.
+    """Propose what may be known only after the outcome, and what to ask instead.
 
     Parameters
     ----------
@@ -104,30 +112,50 @@ def late_columns(dataset: Dataset, known: Iterable[Proposal] = ()) -> list[Propo
     Returns
     -------
     list of Proposal
-        One for all such columns, or none.
+        One for all such columns, and one for a time beside the event; or none.
     """
+    frame = dataset.frame
     if dataset.follow_up is not None or dataset.matrices or dataset.channels:
         return []
     time, event = guess_follow_up(dataset) or ("", "")
     time = time if event == dataset.target else ""
+    question = _question(dataset, time) if time else None
     done = {name for proposal in known for name in proposal.roles}
     late = [
         name
-        for name in dataset.feature_columns
+        for name, role in dataset.roles.items()
         if name not in done and (name == time or _sounds_late(name))
+        if role == "feature" or (role == "ignore" and looks_like_dates(frame[name]))
     ]
-    if not late:
-        return []
-    target = shorten_name(dataset.target, 40)
-    return [
-        Proposal(
+    target, proposals = shorten_name(dataset.target, 40), []
+    if late:
+        words = (
             f"By the name, perhaps known only after {target}: {list_names(late)}. "
-            "Where it is to be predicted, such a column is not there yet.",
-            "Do not use what comes after",
-            dict.fromkeys(late, "ignore"),
-            is_leak=False,
+            "Where it is to be predicted, such a column is not there yet."
         )
-    ]
+        roles = dict.fromkeys(late, AFTERWARDS)
+        action = "Known only afterwards: such columns"
+        proposals.append(Proposal(words, action, roles, is_leak=False))
+    if question is not None and dataset.roles[time] == "feature":
+        words = (
+            f"{shorten_name(time, 40)} looks like the time that each row was followed "
+            f"for, until {target} or until it was lost from sight. Asked whether it "
+            "comes within a time, rows that were lost before are accounted for."
+        )
+        action = "Ask about time to event"
+        proposals.append(Proposal(words, action, is_leak=False, question=question))
+    return proposals
+
+
+def _question(dataset: Dataset, time: str) -> FollowUp | None:
+    """Whether the target comes within a median time; None if it has no such times."""
+    with suppress(DatasetError):
+        event = dataset.target
+        value = likely_event(event, event_values(dataset, event))
+        if value is not None:
+            asked = FollowUp(time, event, value, 0.0)
+            return replace(asked, horizon=horizons(dataset, asked)[2])
+    return None
 
 
 def _sounds_late(name: str) -> bool:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from smpcore.datasets.cleaning import Steps, apply_steps, check_steps
 from smpcore.datasets.columns import (
+    IDLE,
     Kind,
     Role,
     Task,
@@ -356,7 +357,7 @@ def stack(
     names, _ = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     absent = [
-        name for name in origin.frame if roles[name] != "ignore" and name not in frame
+        name for name in origin.frame if roles[name] not in IDLE and name not in frame
     ]
     if absent:
         raise DatasetError(

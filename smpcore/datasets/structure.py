@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from smpcore.datasets.cleaning import (
     DATE_WORDS,
@@ -24,6 +25,7 @@ from smpcore.datasets.cleaning import (
     with_step,
 )
 from smpcore.datasets.columns import (
+    AFTERWARDS,
     CLOCKS,
     Role,
     as_numbers,
@@ -43,6 +45,7 @@ from smpcore.datasets.display_names import (
     shown,
     with_rest,
 )
+from smpcore.datasets.follow_up import FollowUp
 from smpcore.datasets.notation import (
     Notation,
     are_dressed,
@@ -303,6 +306,8 @@ class Proposal(NamedTuple):
         All steps of the table then, if they do it.
     is_leak : bool
         Whether scores are too good as it is.
+    question : FollowUp, optional
+        What can be asked about time to event instead.
     """
 
     words: str
@@ -310,6 +315,7 @@ class Proposal(NamedTuple):
     roles: Mapping[str, Role] = {}
     cleaning: Steps | None = None
     is_leak: bool = True
+    question: FollowUp | None = None
 
 
 def find_structure(dataset: Dataset, split: Split) -> list[Proposal]:
@@ -329,10 +335,11 @@ def find_structure(dataset: Dataset, split: Split) -> list[Proposal]:
         class have, features that predict the target alone, what is constant in each
         group, dates that order the rows, units in names of columns.
     """
-    kinds = [_leaks(dataset, split)]
-    if not dataset.matrices and not dataset.channels:
-        kinds = [_groups(dataset, split), _only_one_class(dataset, split), *kinds]
-        kinds += [_constants(dataset), _dates(dataset), _units(dataset)]
+    if dataset.matrices or dataset.channels:
+        return [*_leaks(dataset, split)]
+    gaps = [*_only_one_class(dataset, split)]
+    kinds = [_groups(dataset, split), gaps, _leaks(dataset, split, gaps)]
+    kinds += [_constants(dataset), _dates(dataset), _units(dataset)]
     return [proposal for proposals in kinds for proposal in proposals]
 
 
@@ -461,31 +468,96 @@ def _only_one_class(dataset: Dataset, split: Split) -> Iterator[Proposal]:
                 f"{label} has a value in {known.sum():,} training rows, all of the "
                 f"class {shorten_name(value, 40)}: it may have been recorded after the "
                 "outcome.",
-                f"Do not use {label}",
-                {name: "ignore"},
+                f"Known only afterwards: {label}",
+                {name: AFTERWARDS},
             )
 
 
-def _leaks(dataset: Dataset, split: Split) -> Iterator[Proposal]:
-    telling = leaky_features(dataset, split)
-    if (n := len(telling)) > _MOST_SAID:
-        names = [name for name, _ in telling]
+def _leaks(
+    dataset: Dataset, split: Split, known: Iterable[Proposal] = ()
+) -> Iterator[Proposal]:
+    """Columns that tell the target almost alone, but for those of known proposals."""
+    reasons = {
+        name: f"alone predicts {share:.1%} of the training rows"
+        for name, share in leaky_features(dataset, split)
+    }
+    if dataset.task == "classification" and not dataset.matrices:
+        reasons = dict(_nearly_alone(dataset, split)) | reasons
+    for name in (name for proposal in known for name in proposal.roles):
+        reasons.pop(name, None)
+    if (n := len(reasons)) > _MOST_SAID:
+        name, why = next(iter(reasons.items()))
         yield Proposal(
-            f"{n:,} columns alone predict at least {telling[-1][1]:.1%} of the "
-            f"training rows each: {list_names(names)}. Possible target leakage: are "
-            "they known before the target?",
-            f"Do not use these {n:,} columns",
-            dict.fromkeys(names, "ignore"),
+            f"{n:,} columns tell the target almost alone: {list_names([*reasons])}. "
+            f"{shorten_name(name, 40)} {why}. Possible target leakage: are they known "
+            "before the target?",
+            f"Known only afterwards: these {n:,} columns",
+            dict.fromkeys(reasons, AFTERWARDS),
         )
         return
-    for name, share in telling:
+    for name, why in reasons.items():
         label = shorten_name(name, 40)
         yield Proposal(
-            f"{label} alone predicts {share:.1%} of the training rows. Possible target "
-            "leakage: is it known before the target?",
-            f"Do not use {label}",
-            {name: "ignore"},
+            f"{label} {why}. Possible target leakage: is it known before the target?",
+            f"Known only afterwards: {label}",
+            {name: AFTERWARDS},
         )
+
+
+#: Area under the ROC curve of one column that looks like a leak; and a level of a
+#: category does that has rows of one class only, and so much of that class at least.
+_TELLING_AREA, _OF_CLASS = 0.99, 0.5
+
+
+def _nearly_alone(dataset: Dataset, split: Split) -> Iterator[tuple[str, str]]:
+    """Columns that part two classes by their order, or find a class by one level."""
+    columns = dataset.feature_columns
+    most = min(_TELLING_ROWS, max(200, _TELLING_CELLS // max(1, len(columns))))
+    rows = split.train[:: -(-split.train.size // most) or 1]
+    if rows.size < _FEWEST_TELLING_ROWS:
+        return
+    codes, labels = dataset.y_encoded[rows], dataset.classes
+    for name, column in dataset.frame[columns].iloc[rows].items():
+        why = ""
+        if dataset.kinds[name] == "category":
+            why = _pure_level(column, codes, labels)
+        elif dataset.kinds[name] == "number" and len(labels) == 2:
+            area = _area(column.to_numpy(np.float64), codes)
+            if max(area, 1 - area) > _TELLING_AREA:
+                why = "alone puts the classes of the training rows in order"
+                why += f" (AUC {max(area, 1 - area):.3f})"
+        if why:
+            yield name, why
+
+
+def _area(values: np.ndarray, codes: np.ndarray) -> float:
+    """How often a row of the second class lies above one of the first."""
+    known = ~np.isnan(values)
+    values, is_second = values[known], codes[known] == 1
+    n = np.count_nonzero(is_second), np.count_nonzero(~is_second)
+    if min(n) < _FEWEST_ROWS_PER_CLASS:
+        return 0.5
+    ranks = rankdata(values)[is_second].sum() - n[0] * (n[0] + 1) / 2
+    return float(ranks / (n[0] * n[1]))
+
+
+def _pure_level(column: pd.Series, codes: np.ndarray, labels: np.ndarray) -> str:
+    """Say which level has rows of one class, by no accident, and most of that class."""
+    levels, values = pd.factorize(column)
+    known, sizes = levels >= 0, np.bincount(codes, minlength=len(labels))
+    table = np.zeros((len(values), len(labels)), np.int64)
+    np.add.at(table, (levels[known], codes[known]), 1)
+    is_alone = (table == table.sum(axis=1, keepdims=True)) & (table > 0)
+    is_alone &= (sizes / codes.size) ** table < _ACCIDENT
+    found = np.argwhere(is_alone & (table >= _OF_CLASS * sizes))
+    if not len(found):
+        return ""
+    place, code = max(found.tolist(), key=lambda cell: table[*cell])
+    n = table[place, code]
+    return (
+        f"is {shorten_name(values[place], 40)} in {n:,} training rows, all of the "
+        f"class {shorten_name(labels[code], 40)}, {n / sizes[code]:.0%} of it"
+    )
 
 
 def _constants(dataset: Dataset) -> Iterator[Proposal]:

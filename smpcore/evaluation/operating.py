@@ -208,7 +208,8 @@ def roc_area(
         variance = 2 * np.dot(*parts) * n_units / (n_units - 1)
         for part, n in zip(parts, there, strict=True):
             variance += part @ part * n / (n - 1)
-    if variance <= 0 or not 0 < share < 1:
+    # Weighted sums of pairs that are all in order may be rounded below 1.
+    if variance <= 0 or not 1e-12 < share < 1 - 1e-12:
         rarer = min(effective)
         interval = wilson(share * rarer, rarer)
         return Estimate(share, *interval, f"{WILSON} for the rows of the rarer class")

@@ -102,14 +102,14 @@ def test_what_the_values_show_is_proposed_and_done(visit):
     visit.click("button", re.compile("Take these units"))
     visit.reads("Gewicht (kg): in kg.")
     before = facts(visit)["Features"]
-    visit.click("button", re.compile("Do not use Todestag"))
+    visit.click("button", re.compile("Known only afterwards: Todestag"))
     visit.reads(re.compile(r"Datum orders the rows in time, from 03.01.2023 to"))
     assert facts(visit)["Features"] == before - 1
     visit.click("button", re.compile("Split by time: Datum"))
     visit.reads("The parts are blocks in time")
     visit.click("button", re.compile("Keep the rows of one Пациент together"))
     visit.reads("The same in all rows of one Пациент: Geschlecht")
-    chosen = {"Пациент": "group", "Datum": "time", "Todestag": "ignore"}
+    chosen = {"Пациент": "group", "Datum": "time", "Todestag": "known afterwards"}
     grouped = split(read_table(data, "klinik.csv", roles=chosen))
     assert facts(visit)["Training"] == grouped.train.size
 

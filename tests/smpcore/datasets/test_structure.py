@@ -1,5 +1,7 @@
 """What the values of a table say about its rows, whatever its columns are called."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -218,11 +220,11 @@ def test_a_column_that_only_one_class_has_is_recorded_after_the_outcome():
         "y": np.where(dead, "dead", "alive"),
     }
     data, proposed = proposals(columns)
-    assert set(proposed) == {"Do not use причина", "Do not use t"}
+    assert set(proposed) == {f"Known only afterwards: {n}" for n in ("причина", "t")}
     n_known = int(known[split(data).train].sum())
     words = f"has a value in {n_known} training rows, all of the class dead"
-    assert words in proposed["Do not use t"].words
-    assert proposed["Do not use t"].roles == {"t": "ignore"}
+    proposal = proposed["Known only afterwards: t"]
+    assert words in proposal.words and proposal.roles == {"t": "known afterwards"}
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%d %H:%M"])
@@ -271,5 +273,44 @@ def test_many_features_that_tell_the_target_are_one_proposal():
     frame = pd.DataFrame(10 * y[:, None] + random.normal(size=(80, 200)))
     data = make_dataset(frame.assign(noise=random.normal(size=80), y=y), "t")
     (one,) = [p for p in find_structure(data, split(data)) if "leakage" in p.words]
-    assert one.words.startswith("200 columns alone predict at least 100.0%")
-    assert {*one.roles.values()} == {"ignore"} and len(one.roles) == 200
+    assert one.words.startswith("200 columns tell the target almost alone: 0, 1,")
+    assert {*one.roles.values()} == {"known afterwards"} and len(one.roles) == 200
+
+
+def leaked(**columns):
+    """What is said of the columns of a table with a rare outcome."""
+    random, n = np.random.default_rng(1), 600
+    rare = np.arange(n) % 25 == 3
+    frame = pd.DataFrame({"a": random.normal(size=n), "y": np.where(rare, "yes", "no")})
+    frame = frame.assign(**{name: make(rare, random) for name, make in columns.items()})
+    _, proposed = proposals(frame)
+    return proposed
+
+
+def test_a_column_that_orders_the_classes_or_a_level_of_one_class_is_a_leak():
+    """Of a rare class 99 % of the rows are told by saying nothing."""
+    n = 600
+    proposed = leaked(
+        score=lambda rare, random: random.uniform(0.985 * rare, 1.0),
+        weak=lambda rare, random: rare + random.normal(size=n),
+        left=lambda rare, random: np.where(
+            rare & (random.random(n) < 0.8), "died", random.choice(["home", "ward"], n)
+        ),
+        ward=lambda rare, random: random.choice(["A", "B"], n),
+    )
+    proposed = {a: p for a, p in proposed.items() if a.startswith("Known only")}
+    assert set(proposed) == {f"Known only afterwards: {n}" for n in ("score", "left")}
+    assert "order (AUC 0.99" in proposed["Known only afterwards: score"].words
+    words = proposed["Known only afterwards: left"].words
+    assert re.match(r"left is died in \d+ training rows, all of the class yes,", words)
+    assert "Possible target leakage" in words
+
+
+def test_what_is_known_afterwards_is_no_input_and_need_not_be_there():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": random.normal(size=80), "late": random.normal(size=80)})
+    frame["y"] = np.resize(["p", "q"], 80)
+    data = made(frame, roles={"late": "known afterwards"})
+    assert data.feature_columns == ["a"]
+    tested = data.with_test(frame[["a", "y"]].iloc[:9])
+    assert tested.frame["late"].isna().sum() == 9

@@ -118,8 +118,9 @@ def test_what_may_be_known_only_after_the_outcome_is_said(name):
         data = make_dataset(frame, "t", roles={"relapse": "target", name: "feature"})
         if name == "futime" and seed:  # no time without numbers
             continue
-        (proposal,) = late_columns(data)
-        assert name in proposal.words and proposal.roles == {name: "ignore"}
-        assert not late_columns(data, [proposal])
+        proposal, *rest = late_columns(data)
+        assert name in proposal.words and proposal.roles == {name: "known afterwards"}
+        assert late_columns(data, [proposal]) == rest
+        assert [p.action for p in rest] == ["Ask about time to event"] * bool(rest)
         assert not late_columns(data.with_roles(proposal.roles))
     assert not late_columns(make_dataset(table({"class": LEVELS}, [0], 1), "t"))
