@@ -293,7 +293,7 @@ def read_out(
     if not rows.size:
         return
     groups, weights = (
-        None if of is None else of[scored][rows] for of in (groups, weights)
+        None if array is None else array[scored][rows] for array in (groups, weights)
     )
     answers = table["answer"].to_numpy()[rows]
     scores = evaluation.score_answers(truth, answers, model.classes, groups, weights)

@@ -153,8 +153,8 @@ def _question(dataset: Dataset, time: str) -> FollowUp | None:
         event = dataset.target
         value = likely_event(event, event_values(dataset, event))
         if value is not None:
-            asked = FollowUp(time, event, value, 0.0)
-            return replace(asked, horizon=horizons(dataset, asked)[2])
+            question = FollowUp(time, event, value, 0.0)
+            return replace(question, horizon=horizons(dataset, question)[2])
     return None
 
 

@@ -549,10 +549,10 @@ def _pure_level(column: pd.Series, codes: np.ndarray, labels: np.ndarray) -> str
     np.add.at(table, (levels[known], codes[known]), 1)
     is_alone = (table == table.sum(axis=1, keepdims=True)) & (table > 0)
     is_alone &= (sizes / codes.size) ** table < _ACCIDENT
-    found = np.argwhere(is_alone & (table >= _OF_CLASS * sizes))
-    if not len(found):
+    cells = np.argwhere(is_alone & (table >= _OF_CLASS * sizes))
+    if not len(cells):
         return ""
-    place, code = max(found.tolist(), key=lambda cell: table[*cell])
+    place, code = max(cells.tolist(), key=lambda cell: table[*cell])
     n = table[place, code]
     return (
         f"is {shorten_name(values[place], 40)} in {n:,} training rows, all of the "
