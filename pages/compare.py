@@ -52,7 +52,9 @@ def _two(scored: list[candidates.Scored], regions: candidates.Maps, part: str) -
     a, b = two
     figure = regions.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B differ")
-    message(st.caption, studies.about_differences(len(a.loss), part, data.dataset))
+    st.caption(studies.about_differences(len(a.loss), part, data.dataset))
+    if data.weight_summary:
+        message(st.caption, f"Rows are {data.weight_summary}.")
     table(candidates.differences(scored, a, data, part))
 
 

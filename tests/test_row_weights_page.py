@@ -80,7 +80,7 @@ def test_what_comes_after_is_no_input_but_is_looked_at():
     frame.insert(0, "discharge", np.resize(["home", "ward", "died"], 240))
     page = bring(data_page(), frame.to_csv(index=False))
     assert "perhaps known only after ill: discharge" in said(page)
-    button = page.button(key="proposal_Known only afterwards: such columns")
+    button = page.button(key="proposal_Known only afterwards: these columns")
     page = sound(button.click().run())
     dataset = table_of(page)
     assert dataset.roles["discharge"] == "known afterwards"

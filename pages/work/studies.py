@@ -24,7 +24,7 @@ from smpcore import (
     figures,
     sweep,
 )
-from smpcore.datasets import plain_number, shorten_name, text_features
+from smpcore.datasets import plain_number, text_features
 from smpcore.model import Calibration
 from smpcore.similarity import Similarity
 
@@ -161,8 +161,6 @@ def about_differences(n_rows: int, part: str, dataset: Dataset) -> str:
         "even if they differ. The score of a model chosen on these rows is "
         "optimistic; use the test rows for the final estimate."
     )
-    if dataset.weight:
-        words += f" Rows are weighted by {shorten_name(dataset.weight, 40)}."
     if dataset.times is None:
         return words
     return (

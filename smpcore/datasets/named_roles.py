@@ -134,13 +134,13 @@ def late_columns(dataset: Dataset, known: Iterable[Proposal] = ()) -> list[Propo
             "Where it is to be predicted, such a column is not there yet."
         )
         roles = dict.fromkeys(late, AFTERWARDS)
-        action = "Known only afterwards: such columns"
+        action = "Known only afterwards: these columns"
         proposals.append(Proposal(words, action, roles, is_leak=False))
     if question is not None and dataset.roles[time] == "feature":
         words = (
             f"{shorten_name(time, 40)} looks like the time that each row was followed "
-            f"for, until {target} or until it was lost from sight. Asked whether it "
-            "comes within a time, rows that were lost before are accounted for."
+            f"for, until {target} or until it was censored. Asked whether {target} comes "
+            "within a time, censored rows are accounted for."
         )
         action = "Ask about time to event"
         proposals.append(Proposal(words, action, is_leak=False, question=question))
