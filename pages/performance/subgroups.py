@@ -32,7 +32,8 @@ from smpcore.evaluation import (
 def errors(rows: EvaluatedRows) -> None:
     """Show each prediction beside the truth, and list the rows by their error."""
     answers = rows.scores[:, 0]
-    scores = RegressionScores(rows.y, answers, rows.data.clusters(rows.part))
+    of_rows = rows.data.clusters(rows.part), rows.data.weights(rows.part)
+    scores = RegressionScores(rows.y, answers, *of_rows)
     lines = of_part(rows.part, scores, rows.data)
     # The page begins with the first line of the validation rows.
     for line in lines[rows.part == rows.data.scored_part :]:

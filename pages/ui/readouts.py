@@ -226,8 +226,8 @@ def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, 
     interval = interval_text(scores.estimate, "target")
     sure = f"95 % interval {interval}{data.cluster_note}; " if interval else ""
     detail = (
-        f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
-        f"{data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
+        f"mean absolute error of {plural(scores.rows, 'row')}{data.weight_note}, in "
+        f"units of {data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
     )
     detail_r2 = f"root mean squared error {plain_number(scores.rmse, 3)}"
     if not np.isfinite(scores.r2):

@@ -139,8 +139,8 @@ def late_columns(dataset: Dataset, known: Iterable[Proposal] = ()) -> list[Propo
     if question is not None and dataset.roles[time] == "feature":
         words = (
             f"{shorten_name(time, 40)} looks like the time that each row was followed "
-            f"for, until {target} or until it was censored. Asked whether {target} comes "
-            "within a time, censored rows are accounted for."
+            f"for, until {target} or until it was censored. Asked whether {target} "
+            "comes within a time, censored rows are accounted for."
         )
         action = "Ask about time to event"
         proposals.append(Proposal(words, action, is_leak=False, question=question))

@@ -17,7 +17,7 @@ from sklearn.metrics import brier_score_loss, confusion_matrix
 from statsmodels.stats.proportion import proportion_confint
 
 from pages.state import table_store
-from smpcore import METHODS, split
+from smpcore import METHODS, prepare, split
 from smpcore.datasets import event_within, make_dataset
 from tests.app import context_of, kernels, opened, sound
 from tests.shown import oracle
@@ -271,6 +271,53 @@ def test_groups_beside_all_other_rows(rows, pages):
         rest = np.average(right[~inside], weights=rows.weight[~inside])
         assert line["rest"] == pytest.approx(rest)
     assert set(lines.index) == {"f", "m"}
+
+
+def test_errors_and_intervals_of_a_number_are_weighted(kernels):
+    """The sentence with five numbers, and the widths: quantiles of the weights."""
+    frame = surveyed().frame.drop(columns="ill").dropna(ignore_index=True)
+    roles = {"crp": "target", "pweight": "weight"}
+    table = make_dataset(frame, "surveyed", roles=roles)
+    weights = frame["pweight"].to_numpy()
+    token = table_store.keep(table)
+    query = {"data": "mine", "mine": token, "method": "supersparse"}
+    app = sound(opened(query, "performance.py"))
+    context = context_of(app)
+    model, parts = context.model(), split(table)
+    X = prepare(table, parts.train).transform(table.frame)
+    y, rows, train = frame["crp"].to_numpy(), parts.validation, parts.train
+    errors = np.abs(model.predict(X[rows]) - y[rows])
+    value = np.average(errors, weights=weights[rows])
+    low, high = oracle.weighted_mean(errors, None, weights[rows])
+    order = np.argsort(y[train])
+    reach = np.cumsum(weights[train][order]) / weights[train].sum()
+    median = y[train][order][np.searchsorted(reach, 0.5)]
+    off = np.average(np.abs(y[rows] - median), weights=weights[rows])
+    (words,) = (c.value for c in app.caption if "mean absolute error" in c.value)
+    says(
+        words.partition(" Not better")[0],
+        "Validation error #: mean absolute error of # rows (weighted by pweight; "
+        "intervals by Kish's effective number of rows), in units of crp; 95 % interval "
+        "#–#; training-median baseline (always #): #.",
+        *(value, len(rows), low, high, median, off),
+    )
+    context.training_scores.compute(np.zeros(1, np.int64), np.zeros(1))
+    app.segmented_control(key="performance_section").set_value("Intervals").run()
+    away = np.abs(context.training_scores.scores[:, 0] - y[train])
+    order = np.argsort(away)
+    reach = np.cumsum(weights[train][order]) / weights[train].sum()
+    n, answers = oracle.kish(weights[train]), model.predict(X[rows])
+    lines = sound(app).dataframe[0].value.set_index("prediction interval")
+    for percent in (50, 80, 90):
+        place = np.searchsorted(reach * n / (n + 1), percent / 100)
+        half = away[order][place]
+        says(lines.loc[f"{percent} %", "width"], "± #", half)
+        hits = np.abs(answers - y[rows]) <= half
+        covered, *ends, _ = oracle.share(hits, None, weights[rows])
+        counted = 100 * covered, hits.sum(), len(rows)
+        says(lines.loc[f"{percent} %", "covers"], "# % (# of #)", *counted)
+        limits = lines.loc[f"{percent} %", "95 % interval"]
+        says(limits, "#–# %", *(100 * end for end in ends))
 
 
 def test_the_interval_of_a_number_is_a_quantile_of_residuals():
