@@ -1,0 +1,441 @@
+"""A risk score: a few lines with whole points, and the risk of each total.
+
+Lines, points, multiplier and intercept are chosen together: they minimise the mean
+log-loss of the training rows, see `smpcore.explain.score_search`. As they were chosen,
+that loss is too good. The risks are those of a second model of two numbers, offset c
+and slope d,
+
+    log-odds of the risk = c + d (intercept + multiplier * total),   d >= 0,
+
+fitted to out-of-fold scores: in each fold lines and points are searched anew without
+the rows that it holds out. The intervals are Wald's for that line; with weights of
+rows the number of rows is Kish's effective one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from sklearn.model_selection import StratifiedKFold
+
+from smpcore.datasets import Input, Preparation, listed
+from smpcore.errors import SmpcoreError
+from smpcore.explain.score_lines import (
+    Line,
+    bounds_of,
+    candidate_lines,
+    without_equal,
+)
+from smpcore.explain.score_search import Problem, Proof, Scored, fit, search
+from smpcore.threads import one_core
+
+#: Lines and points of a score, at most.
+MAX_LINES, MAX_POINTS = 10, 20
+#: Out-of-fold scores may have been too timid by this factor, not by more.
+_STEEPEST = 1.5
+_NORMAL = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Log-odds of the risk as a line in those of the score.
+
+    Parameters
+    ----------
+    offset, slope : float
+        The line.
+    covariance : ndarray of shape (2, 2)
+        Of slope and offset, in this order.
+    n_rows : float
+        Rows that it was fitted to; Kish's effective number if they have weights.
+    """
+
+    offset: float
+    slope: float
+    covariance: np.ndarray
+    n_rows: float
+
+    def risk(self, z: np.ndarray) -> np.ndarray:
+        """Risk and the ends of its interval, shape (n, 3)."""
+        design = np.column_stack([z, np.ones_like(z)])
+        spread = np.sqrt(np.einsum("ij,jk,ik->i", design, self.covariance, design))
+        middle = self.offset + self.slope * z
+        ends = middle[:, None] + np.array([0.0, -_NORMAL, _NORMAL]) * spread[:, None]
+        return expit(ends)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskScore:
+    """Points of each line, and the risk that follows from their sum.
+
+    Parameters
+    ----------
+    lines : tuple of Line
+        Statements; each that is true for a row adds its points.
+    points : tuple of int
+        All positive: a line that lowers the risk is written as its opposite.
+    scale, intercept : float
+        The fitted log-odds are ``intercept + scale * total``.
+    calibration : Calibration
+        From these to the risk.
+    classes : ndarray of shape (2,)
+        Labels; those without the outcome and with it.
+    outcome : {0, 1}
+        Which of them is the outcome.
+    loss : float
+        Mean log-loss of the training rows, before the calibration.
+    counts : DataFrame
+        For each total of a training row: weight of the rows and of those with the
+        outcome among them.
+    bound : float
+        No score of as many lines and points has a smaller loss.
+    pool : tuple of RiskScore
+        The best score of each set of columns, if its loss is close to the best; this
+        one first.
+    complete : bool
+        Whether the pool has every such set of columns.
+    within : float
+        What is close: the part by which a loss may be larger than the best.
+    """
+
+    lines: tuple[Line, ...]
+    points: tuple[int, ...]
+    scale: float
+    intercept: float
+    calibration: Calibration
+    classes: np.ndarray
+    outcome: int
+    loss: float
+    counts: pd.DataFrame
+    bound: float = 0.0
+    pool: tuple[RiskScore, ...] = ()
+    complete: bool = False
+    within: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """By which part of its loss a better score could be better, at most."""
+        return (self.loss - self.bound) / self.loss if self.loss > 0 else 0.0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that have points."""
+        return tuple(dict.fromkeys(line.column.name for line in self.lines))
+
+    def totals(self, X: np.ndarray) -> np.ndarray:
+        """Points of each prepared row."""
+        total = np.zeros(len(X), dtype=np.int64)
+        for line, points in zip(self.lines, self.points, strict=True):
+            total += points * line.holds(X)
+        return total
+
+    def risk(self, totals: np.ndarray) -> np.ndarray:
+        """Risk of each total and the ends of its 95 % interval, shape (n, 3)."""
+        return self.calibration.risk(self.intercept + self.scale * totals)
+
+    def probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Probability of each class of each prepared row, shape (n_samples, 2)."""
+        risk = self.risk(self.totals(X))[:, 0]
+        pair = np.column_stack([1 - risk, risk])
+        return pair if self.outcome else pair[:, ::-1]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Label of each prepared row: the outcome where its risk is 50 % or more."""
+        is_outcome = self.risk(self.totals(X))[:, 0] >= 0.5
+        return self.classes[np.where(is_outcome, self.outcome, 1 - self.outcome)]
+
+    def possible_totals(self) -> list[int]:
+        """Every total that a row can have, ascending: an age is not both 50 and 80."""
+        sums, pairs = {0}, [*zip(self.lines, self.points, strict=True)]
+        for name in self.columns:
+            of_column = [pair for pair in pairs if pair[0].column.name == name]
+            more = _column_totals(of_column)
+            sums = {a + b for a in sums for b in more}
+        return sorted(sums)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The lines: column, value, points, and whether a missing value gets these."""
+        rows = [
+            (line.column.name, line.value, points, line.missing_holds)
+            for line, points in zip(self.lines, self.points, strict=True)
+        ]
+        return pd.DataFrame(rows, columns=["column", "value", "points", "missing"])
+
+    def risk_frame(self) -> pd.DataFrame:
+        """Risk of each possible total with its interval, and rows of training."""
+        totals = np.array(self.possible_totals())
+        frame = pd.DataFrame(self.risk(totals), columns=["risk", "low", "high"])
+        frame.insert(0, "total", totals)
+        return frame.join(self.counts, on="total").fillna({"rows": 0.0, "events": 0.0})
+
+
+def _column_totals(pairs: list[tuple[Line, int]]) -> set[int]:
+    """What the lines of one column can add together."""
+    column = pairs[0][0].column
+    if column.kind == "number":
+        cuts = sorted({line.cut for line, _ in pairs})
+        values = np.array([np.nextafter(cuts[0], -np.inf), *cuts])
+        X = np.zeros((len(values), column.first + 1))
+        X[:, column.first] = values
+    else:
+        X = np.zeros((column.width + 1, column.first + column.width))
+        X[range(column.width), range(column.first, X.shape[1])] = 1.0
+        if column.dropped < 0 and column.fill >= 0:  # one of the levels holds
+            X = X[:-1]
+    return {int(sum(p * line.holds(row[None])[0] for line, p in pairs)) for row in X}
+
+
+def risk_score(
+    X: np.ndarray,
+    y: np.ndarray,
+    preparation: Preparation,
+    n_lines: int = 5,
+    most_points: int = 5,
+    *,
+    outcome: object = None,
+    sample_weight: np.ndarray | None = None,
+    signs: Mapping[str, int] | None = None,
+    required: Collection[str] = (),
+    excluded: Collection[str] = (),
+    folds: int | Sequence[tuple[np.ndarray, np.ndarray]] = 5,
+    within: float = 0.05,
+    n_parts: int = 20,
+    stopped: Callable[[], bool] = lambda: False,
+    progress: Callable[[float], None] = lambda share: None,
+) -> RiskScore:
+    """Choose a risk score for two classes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Prepared training rows.
+    y : ndarray of shape (n_samples,)
+        Their labels, of two classes.
+    preparation : Preparation
+        What prepared them: names, levels and digits of the columns.
+    n_lines, most_points : int
+        Lines, and points of a line, at most.
+    outcome : object, optional
+        Label whose risk is scored; by default the second one.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Weights of the rows: those of repeated rows choose the same score, if `folds`
+        divide them alike.
+    signs : mapping of str to int, optional
+        Name of a column of numbers -> 1: more of it never lowers the risk, -1: more of
+        it never raises it.
+    required, excluded : collection of str
+        Columns that must have points, or must not.
+    folds : int or sequence of (ndarray, ndarray)
+        For the calibration: their number, or rows to learn from and rows to hold out.
+    within : float
+        The pool has scores whose loss is larger by at most this part of the best.
+    n_parts : int
+        Parts of branch and bound, which proves the bound; where it ends by itself, the
+        score is the best there is, and the pool complete.
+    stopped : callable
+        Whether to end with what there is.
+    progress : callable
+        It is given the share that is done.
+
+    Returns
+    -------
+    RiskScore
+
+    Raises
+    ------
+    SmpcoreError
+        If there are not two classes, no line is left, a column is unknown, or the
+        numbers of lines and points are too large.
+
+    Examples
+    --------
+    >>> from smpcore import load_dataset, prepare, split
+    >>> data = load_dataset("breast_cancer")
+    >>> rows = split(data).train
+    >>> preparation = prepare(data, rows)
+    >>> X = preparation.transform(data.frame)[rows]
+    >>> score = risk_score(X, data.y[rows], preparation, n_lines=3, n_parts=1)
+    >>> bool((score.predict(X) == data.y[rows]).mean() > 0.9)
+    True
+    """
+    signs = signs or {}
+    classes, y_encoded = np.unique(y, return_inverse=True)
+    _check(classes, preparation, n_lines, most_points, {*signs, *required, *excluded})
+    positive = 1 if outcome is None else int(np.flatnonzero(classes == outcome)[0])
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+    with one_core:
+        task = _Task(
+            X, y_encoded == positive, weight / weight.sum(), n_lines, most_points
+        )
+        inputs = [one for one in preparation.inputs if one.name not in set(excluded)]
+        task.choose_lines(inputs, signs, list(required))
+        scores = search(task.problem(), stopped)
+        if not scores:
+            raise SmpcoreError("No score has points for all columns that must be in.")
+        proof = Proof(task.problem(), scores, within, stopped)
+        proof.run(n_parts, lambda share: progress(0.1 + 0.5 * share))
+        calibration = task.calibrate(_divided(folds, y_encoded), stopped, progress)
+    return _with_pool(task, proof, calibration, classes, positive)
+
+
+def _check(classes, preparation, n_lines, most_points, names) -> None:
+    """Refuse what cannot be scored."""
+    if len(classes) != 2:
+        raise SmpcoreError(
+            f"A risk score needs two classes, these rows have {len(classes)}."
+        )
+    for size, most, what in (
+        (n_lines, MAX_LINES, "n_lines"),
+        (most_points, MAX_POINTS, "most_points"),
+    ):
+        if not 1 <= size <= most:
+            raise SmpcoreError(f"{what}={size} should be from 1 to {most}.")
+    known = {one.name for one in preparation.inputs}
+    if names - known:
+        raise SmpcoreError(f"Not a column of the model: {listed(sorted(names - known))}.")
+
+
+def _divided(folds, y_encoded: np.ndarray):
+    """Rows to learn from and rows to hold out."""
+    if not isinstance(folds, int):
+        return folds
+    n_folds = min(folds, int(np.bincount(y_encoded).min()))
+    if n_folds < 2:
+        return []
+    drawn = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    return list(drawn.split(y_encoded, y_encoded))
+
+
+class _Task:
+    """Training rows with the lines that hold for them."""
+
+    def __init__(self, X, with_outcome, weight, n_lines: int, most_points: int) -> None:
+        self.X, self.with_outcome, self.weight = X, with_outcome, weight
+        self.n_lines, self.most_points = n_lines, most_points
+
+    def choose_lines(
+        self, inputs: list[Input], signs: Mapping[str, int], required: list[str]
+    ) -> None:
+        """Make the lines; of equal ones that of a required column stays."""
+        order = sorted(inputs, key=lambda one: one.name not in required)
+        lines = candidate_lines(order, self.X, self.weight)
+        if not lines:
+            raise SmpcoreError(
+                "No column has a value that divides the training rows; a score needs "
+                "columns of numbers or categories that are not constant."
+            )
+        holds = np.column_stack([line.holds(self.X) for line in lines])
+        low, high = bounds_of(lines, signs)
+        chosen = without_equal(lines, holds, low, high)
+        self.lines, self.holds = [lines[j] for j in chosen], holds[:, chosen] * 1.0
+        self.low, self.high = low[chosen], high[chosen]
+        places = {one.name: place for place, one in enumerate(order)}
+        self.columns = np.array([places[line.column.name] for line in self.lines])
+        self.required = frozenset(places[name] for name in required)
+        missing = self.required - set(self.columns.tolist())
+        if missing or len(required) > self.n_lines:
+            raise SmpcoreError(
+                f"A score of {self.n_lines} lines cannot have points for "
+                f"{listed(sorted(required))}: each needs a line that divides the rows."
+            )
+
+    def problem(self, rows: np.ndarray | None = None) -> Problem:
+        """The search on some of the rows, equal ones joined."""
+        rows = np.arange(len(self.X)) if rows is None else rows
+        different, place = np.unique(self.holds[rows], axis=0, return_inverse=True)
+        weight = self.weight[rows] / self.weight[rows].sum()
+        sums = [
+            np.bincount(place.ravel(), weight * part, len(different))
+            for part in (~self.with_outcome[rows], self.with_outcome[rows])
+        ]
+        return Problem(
+            different,
+            np.column_stack(sums),
+            self.low,
+            self.high,
+            self.columns,
+            self.required,
+            self.n_lines,
+            self.most_points,
+        )
+
+    def calibrate(self, folds, stopped, progress) -> Calibration:
+        """Fit risks to out-of-fold scores; without any the score is taken as it is."""
+        logits, rows = [], []
+        for number, (train, held_out) in enumerate(folds):
+            progress(0.6 + 0.4 * number / len(folds))
+            if stopped() or len(np.unique(self.with_outcome[train])) < 2:
+                continue
+            scores = search(self.problem(train), stopped)
+            if not scores:
+                continue
+            best = min(scores.values(), key=lambda one: (one.loss, one.lines))
+            totals = self.holds[held_out][:, list(best.lines)] @ np.array(best.points)
+            logits.append(best.intercept + best.scale * totals)
+            rows.append(held_out)
+        if not rows:
+            return Calibration(0.0, 1.0, np.zeros((2, 2)), 0.0)
+        return self._line(np.concatenate(logits), np.concatenate(rows))
+
+    def _line(self, logits: np.ndarray, rows: np.ndarray) -> Calibration:
+        """Regress the outcome on out-of-fold log-odds."""
+        weight = self.weight[rows] / self.weight[rows].sum()
+        design = np.column_stack([logits, np.ones_like(logits)])
+        y = self.with_outcome[rows]
+        cells = np.column_stack([weight * ~y, weight * y])
+        low, high = np.array([[0.0, -20.0]]), np.array([[_STEEPEST, 20.0]])
+        slope, offset = fit(design, cells[None], low, high).beta[0]
+        share = expit(design @ [slope, offset])
+        curved = design.T @ (design * (weight * share * (1 - share))[:, None])
+        different = np.unique(rows)
+        squares = (self.weight[different] ** 2).sum()
+        n_rows = float(self.weight[different].sum() ** 2 / squares)
+        covariance = np.linalg.pinv(curved * n_rows, hermitian=True)
+        return Calibration(float(offset), float(slope), covariance, n_rows)
+
+
+def _with_pool(
+    task: _Task, proof: Proof, calibration: Calibration, classes, positive: int
+) -> RiskScore:
+    """The best score with the best of every other set of columns."""
+    order = sorted(proof.scores.values(), key=lambda one: (one.loss, one.lines))
+    best_of: dict[frozenset, Scored] = {}
+    for one in order:
+        if one.loss <= proof.ceiling:
+            best_of.setdefault(frozenset(task.columns[list(one.lines)].tolist()), one)
+    common = calibration, classes, positive
+    pool = [_built(task, one, *common) for one in best_of.values()]
+    pool = [replace(one, bound=proof.bound) for one in pool]
+    return replace(
+        pool[0], pool=tuple(pool), complete=proof.complete, within=proof.within
+    )
+
+
+def _built(
+    task: _Task, scored: Scored, calibration: Calibration, classes, positive: int
+) -> RiskScore:
+    """A score with positive points, its lines in the order of the columns."""
+    rows = sorted(
+        zip(scored.lines, scored.points, strict=True),
+        key=lambda pair: (task.lines[pair[0]].column.first, pair[0]),
+    )
+    lines = tuple(replace(task.lines[j], negated=points < 0) for j, points in rows)
+    shift = sum(min(points, 0) for _, points in rows)
+    score = RiskScore(
+        lines,
+        tuple(abs(points) for _, points in rows),
+        scored.scale,
+        scored.intercept + scored.scale * shift,
+        calibration,
+        classes,
+        positive,
+        scored.loss,
+        pd.DataFrame(),
+    )
+    parts = {"rows": task.weight, "events": task.weight * task.with_outcome}
+    counts = pd.DataFrame(parts).groupby(score.totals(task.X)).sum()
+    return replace(score, counts=counts * len(task.X))
