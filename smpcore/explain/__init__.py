@@ -31,4 +31,5 @@ from smpcore.explain.prototypes import (
     typical_rows,
     wins,
 )
+from smpcore.explain.risk_score import RiskScore, risk_score
 from smpcore.explain.score_card import ScoreCard, card_section, score_card

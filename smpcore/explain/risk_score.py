@@ -296,7 +296,9 @@ def _check(classes, preparation, n_lines, most_points, names) -> None:
             raise SmpcoreError(f"{what}={size} should be from 1 to {most}.")
     known = {one.name for one in preparation.inputs}
     if names - known:
-        raise SmpcoreError(f"Not a column of the model: {listed(sorted(names - known))}.")
+        raise SmpcoreError(
+            f"Not a column of the model: {listed(sorted(names - known))}."
+        )
 
 
 def _divided(folds, y_encoded: np.ndarray):

@@ -110,7 +110,10 @@ def _cuts(values: np.ndarray, weights: np.ndarray, column: Input) -> list[float]
     centres = np.arange(1, N_CUTS + 1) / (N_CUTS + 1)
     apart = 0.25 / (N_CUTS + 1)
     low, high = np.quantile(
-        values, [centres - apart, centres + apart], weights=weights, method="inverted_cdf"
+        values,
+        [centres - apart, centres + apart],
+        weights=weights,
+        method="inverted_cdf",
     )
     pairs = zip(low.tolist(), high.tolist(), strict=True)
     return sorted({roundest(a, b, column.decimals) for a, b in pairs})

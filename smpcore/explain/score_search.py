@@ -33,6 +33,7 @@ from scipy.special import expit
 
 from smpcore.methods.smallk.alternatives import Cut
 from smpcore.methods.smallk.kernel import FREE, IN, OUT
+from smpcore.solvers.logistic_boxes import fit_boxes
 
 #: What a line may do to the log-odds, at most: odds times 148.
 MOST_LOG_ODDS = 5.0
@@ -124,56 +125,6 @@ def cube(k: int) -> np.ndarray:
     return np.column_stack([bits, np.ones(2**k)]).astype(float)
 
 
-class _Losses:
-    """Losses of a batch, and their slopes and curvature at coefficients."""
-
-    def __init__(self, design: np.ndarray, cells: np.ndarray) -> None:
-        self.design, self.mass, self.with_outcome = design, cells.sum(-1), cells[..., 1]
-        m = design.shape[-1]
-        if design.ndim == 2:  # the same for all
-            self.products = (design[:, :, None] * design[:, None]).reshape(-1, m * m)
-
-    def part(self, rows: np.ndarray) -> _Losses:
-        """Some of the batch."""
-        new = object.__new__(_Losses)
-        vars(new).update(vars(self))
-        new.mass, new.with_outcome = self.mass[rows], self.with_outcome[rows]
-        if self.design.ndim == 3:
-            new.design = self.design[rows]
-        return new
-
-    def logits(self, beta: np.ndarray) -> np.ndarray:
-        """Log-odds of each cell."""
-        if self.design.ndim == 2:
-            return beta @ self.design.T
-        return (self.design * beta[:, None]).sum(axis=2)
-
-    def loss(self, z: np.ndarray) -> np.ndarray:
-        """Loss of each of the batch."""
-        # log(1 + e^z) by functions that numpy computes many at a time
-        softplus = np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
-        return np.einsum("ij,ij->i", self.mass, softplus) - np.einsum(
-            "ij,ij->i", self.with_outcome, z
-        )
-
-    def slope(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Slope, and the weight of each cell in the curvature."""
-        share = expit(z)
-        residual = self.mass * share - self.with_outcome
-        weight = self.mass * share * (1 - share)
-        if self.design.ndim == 2:
-            return residual @ self.design, weight
-        return np.einsum("ij,ijk->ik", residual, self.design), weight
-
-    def hessian(self, weight: np.ndarray) -> np.ndarray:
-        """Curvature."""
-        m = self.design.shape[-1]
-        if self.design.ndim == 2:
-            return (weight @ self.products).reshape(-1, m, m)
-        scaled = self.design * weight[..., None]
-        return np.matmul(self.design.swapaxes(1, 2), scaled)
-
-
 def fit(
     design: np.ndarray,
     cells: np.ndarray,
@@ -199,62 +150,9 @@ def fit(
     Fits
         Bounds hold for any coefficients of the box, whether it has converged or not.
     """
-    losses, left = _Losses(design, cells), np.arange(len(cells))
-    beta = np.clip(np.zeros_like(low), low, high)
-    z = losses.logits(beta)
-    loss, bound = losses.loss(z), np.full(len(cells), -np.inf)
-    for _ in range(100):
-        part, at, ends = losses.part(left), beta[left], (low[left], high[left])
-        slope, weight = part.slope(z[left])
-        gap = np.maximum(slope * (at - ends[0]), slope * (at - ends[1])).sum(axis=1)
-        bound[left] = np.maximum(bound[left], loss[left] - gap)
-        is_open = gap > tol
-        if not is_open.any():
-            break
-        left, part = left[is_open], part.part(is_open)
-        ends = ends[0][is_open], ends[1][is_open]
-        hessian = part.hessian(weight[is_open])
-        state = beta[left], z[left], loss[left]
-        beta[left], z[left], loss[left], moved = _newton_step(
-            part, hessian, slope[is_open], state, ends
-        )
-        left = left[moved]
-        if not len(left):
-            break
-    return Fits(beta, loss, bound)
-
-
-def _newton_step(losses, hessian, slope, state, ends):
-    """Step of each of a batch that lowers its loss, and whether there was one."""
-    beta, z, before = state
-    at_end = ((beta <= ends[0]) & (slope > 0)) | ((beta >= ends[1]) & (slope < 0))
-    free = 1.0 - at_end
-    diagonal = np.diagonal(hessian, axis1=1, axis2=2) + 1e-12
-    hessian = hessian * free[:, :, None] * free[:, None, :]
-    size = range(beta.shape[1])
-    hessian[:, size, size] += at_end + 1e-10
-    step = np.linalg.solve(hessian, (slope * free)[..., None])[..., 0]
-    new, open_ = (beta.copy(), z.copy(), before.copy()), np.arange(len(beta))
-    moved, length = np.zeros(len(beta), dtype=bool), 1.0
-    for halving in range(16):
-        if halving == 6:  # cut off at the box, only a step along the slope descends
-            step, length = slope * free / diagonal, 1.0
-        part = losses.part(open_)
-        trial = np.clip(
-            beta[open_] - length * step[open_], ends[0][open_], ends[1][open_]
-        )
-        gain = (slope[open_] * (beta[open_] - trial)).sum(axis=1)
-        logits = part.logits(trial)
-        loss = part.loss(logits)
-        is_better = (gain > 0) & (loss < before[open_] - 1e-4 * gain)
-        rows = open_[is_better]
-        for old, values in zip(new, (trial, logits, loss), strict=True):
-            old[rows] = values[is_better]
-        moved[rows] = True
-        open_, length = open_[~is_better & (gain > 1e-14)], length / 2
-        if not len(open_):
-            break
-    return *new, moved
+    design = design.reshape(-1, *design.shape[-2:])
+    arrays = (np.ascontiguousarray(a, dtype=float) for a in (design, cells, low, high))
+    return Fits(*fit_boxes(*arrays, tol))
 
 
 class Beam:
@@ -419,8 +317,10 @@ def rounded(problem: Problem, supports: list[Support]) -> list[Scored]:
     points = np.clip(np.rint(beta[:, None] / largest * steps), -most, most)
     chosen = _best_of(problem, points, cells)
     moves = np.vstack([np.eye(beta.shape[1]), -np.eye(beta.shape[1])])
-    bounds = [np.array([end[list(one)] for one in supports]) for end in
-              (problem.low, problem.high)]
+    bounds = [
+        np.array([end[list(one)] for one in supports])
+        for end in (problem.low, problem.high)
+    ]
     for _ in range(20):
         near = np.clip(chosen[0][:, None] + moves, -most, most)
         allowed = np.where(near < 0, bounds[0][:, None] < 0, bounds[1][:, None] > 0)
@@ -495,7 +395,9 @@ def exact(problem: Problem, support: Support, ceiling: float) -> Scored | None:
     best = None
     for part in np.array_split(points, -(-len(points) // 20_000) or 1):
         if len(part):
-            fitted, losses = fit_points(problem, part, np.repeat(cells[None], len(part), 0))
+            fitted, losses = fit_points(
+                problem, part, np.repeat(cells[None], len(part), 0)
+            )
             at = int(losses.argmin())
             if losses[at] <= ceiling and (best is None or losses[at] < best.loss):
                 best = _scored(support, part[at], fitted[at], losses[at])
@@ -525,10 +427,12 @@ def _profile(problem: Problem, support: Support, cells: np.ndarray, ceiling: flo
     for line in range(k):
         beta, grid = fitted.beta[0, line], at[line]
         is_out = bound[which == line] > ceiling
-        intervals.append((
-            max(grid[is_out & (grid < beta)], default=ends[line, 0]),
-            min(grid[is_out & (grid > beta)], default=ends[line, 1]),
-        ))
+        intervals.append(
+            (
+                max(grid[is_out & (grid < beta)], default=ends[line, 0]),
+                min(grid[is_out & (grid > beta)], default=ends[line, 1]),
+            )
+        )
     return np.array(intervals).T
 
 
