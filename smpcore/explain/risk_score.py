@@ -5,10 +5,10 @@ log-loss of the training rows, see `smpcore.explain.score_search`. As they were 
 that loss is too good. The risks are those of a second model of two numbers, offset c
 and slope d,
 
-    log-odds of the risk = c + d (intercept + multiplier * total),   d >= 0,
+    log-odds of the risk = c + d (intercept + multiplier * total),   0 <= d <= 1,
 
-fitted to out-of-fold scores: in each fold lines and points are searched anew without
-the rows that it holds out. The intervals are Wald's for that line; with weights of
+fitted to out-of-fold scores with Platt's targets: in each fold lines and points are
+searched anew without the rows that it holds out. The intervals are Wald's for that line; with weights of
 rows the number of rows is Kish's effective one.
 """
 
@@ -35,8 +35,6 @@ from smpcore.threads import one_core
 
 #: Lines and points of a score, at most.
 MAX_LINES, MAX_POINTS = 10, 20
-#: Out-of-fold scores may have been too timid by this factor, not by more.
-_STEEPEST = 1.5
 _NORMAL = 1.959963984540054
 
 
@@ -388,14 +386,18 @@ class _Task:
         weight = self.weight[rows] / self.weight[rows].sum()
         design = np.column_stack([logits, np.ones_like(logits)])
         y = self.with_outcome[rows]
-        cells = np.column_stack([weight * ~y, weight * y])
-        low, high = np.array([[0.0, -20.0]]), np.array([[_STEEPEST, 20.0]])
-        slope, offset = fit(design, cells[None], low, high).beta[0]
-        share = expit(design @ [slope, offset])
-        curved = design.T @ (design * (weight * share * (1 - share))[:, None])
         different = np.unique(rows)
         squares = (self.weight[different] ** 2).sum()
         n_rows = float(self.weight[different].sum() ** 2 / squares)
+        # Platt's targets: of N rows of a class the share is (N + 1) / (N + 2), not 1.
+        n_events = n_rows * np.array([1 - weight[y].sum(), weight[y].sum()])
+        certain = (n_events + 1) / (n_events + 2)
+        target = np.where(y, certain[1], 1 - certain[0])
+        cells = np.column_stack([weight * (1 - target), weight * target])
+        low, high = np.array([[0.0, -20.0]]), np.array([[1.0, 20.0]])
+        slope, offset = fit(design, cells[None], low, high).beta[0]
+        share = expit(design @ [slope, offset])
+        curved = design.T @ (design * (weight * share * (1 - share))[:, None])
         covariance = np.linalg.pinv(curved * n_rows, hermitian=True)
         return Calibration(float(offset), float(slope), covariance, n_rows)
 

@@ -38,9 +38,9 @@ from smpcore.solvers.logistic_boxes import fit_boxes
 #: What a line may do to the log-odds, at most: odds times 148.
 MOST_LOG_ODDS = 5.0
 #: Choices that go on at each step of the beam, lines that each tries, rounds of swaps.
-_WIDTH, _TRIED, _ROUNDS = 20, 40, 12
+_WIDTH, _TRIED, _ROUNDS = 15, 30, 6
 #: Choices that get points; pieces of the profile; vectors of points looked at at once.
-_ROUNDED, _PIECES, _MOST_VECTORS = 400, 40, 300_000
+_ROUNDED, _PIECES, _MOST_VECTORS = 100, 40, 300_000
 #: A part of the search with at most so many choices is enumerated.
 _ENUMERATED = 4000
 #: Precision of losses that are compared, and while lines are looked for.
@@ -267,7 +267,7 @@ class Beam:
 
 
 def fit_points(
-    problem: Problem, points: np.ndarray, cells: np.ndarray
+    problem: Problem, points: np.ndarray, cells: np.ndarray, tol: float = PRECISION
 ) -> tuple[np.ndarray, np.ndarray]:
     """Multiplier and intercept of each vector of points, and its loss.
 
@@ -279,6 +279,8 @@ def fit_points(
         Points of the lines.
     cells : ndarray of shape (n_batch, 2^k, 2)
         Weight of each class in each cell.
+    tol : float
+        Precision of the losses.
 
     Returns
     -------
@@ -289,7 +291,7 @@ def fit_points(
     most = MOST_LOG_ODDS / np.maximum(np.abs(points).max(axis=1), 1)
     ends = np.full(len(points), problem.farthest)
     low, high = np.column_stack([0 * most, -ends]), np.column_stack([most, ends])
-    fits = fit(design, cells, low, high)
+    fits = fit(design, cells, low, high, tol)
     return fits.beta, fits.loss
 
 
@@ -327,9 +329,10 @@ def rounded(problem: Problem, supports: list[Support]) -> list[Scored]:
         near = np.where(allowed | (near == 0), near, 0)
         near = np.concatenate([chosen[0][:, None], near], axis=1)
         better = _best_of(problem, near, cells)
-        if (better[2] >= chosen[2] - PRECISION).all():
+        if (better[2] >= chosen[2] - _ROUGH).all():
             break
         chosen = better
+    chosen = chosen[0], *fit_points(problem, chosen[0], cells)
     for support, points, fitted, loss in zip(supports, *chosen, strict=True):
         scored.append(_scored(support, points, fitted, loss))
     return [one for one in scored if problem.has_required(one.lines)]
@@ -339,7 +342,7 @@ def _best_of(problem: Problem, points: np.ndarray, cells: np.ndarray):
     """Best vector of points of each choice of lines, its fit and its loss."""
     n_choices, n_vectors, k = points.shape
     fitted, losses = fit_points(
-        problem, points.reshape(-1, k), np.repeat(cells, n_vectors, axis=0)
+        problem, points.reshape(-1, k), np.repeat(cells, n_vectors, axis=0), _ROUGH
     )
     best = losses.reshape(n_choices, -1).argmin(axis=1)
     rows = np.arange(n_choices)
