@@ -8,8 +8,8 @@ and slope d,
     log-odds of the risk = c + d (intercept + multiplier * total),   0 <= d <= 1,
 
 fitted to out-of-fold scores with Platt's targets: in each fold lines and points are
-searched anew without the rows that it holds out. The intervals are Wald's for that line; with weights of
-rows the number of rows is Kish's effective one.
+searched anew without the rows that it holds out. The intervals are Wald's for that
+line; with weights of rows the number of rows is Kish's effective one.
 """
 
 from __future__ import annotations
