@@ -2,7 +2,14 @@
 
 import streamlit as st
 
-from pages.prototypes import answers, detail, model_context, report, stability
+from pages.prototypes import (
+    answers,
+    detail,
+    model_context,
+    report,
+    score,
+    stability,
+)
 from pages.prototypes.model_context import with_model
 from pages.state import session, widget_state
 from pages.ui import readouts
@@ -13,6 +20,7 @@ SECTIONS = {
     "All": detail.gallery,
     "One by one": detail.single,
     "Rule in words": report.rule,
+    "Score": score.section,
     "Why this prediction": answers.why,
     "Stability": stability.section,
     "Report": report.section,

@@ -16,7 +16,6 @@ from pages.state.session import Slot
 from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
-from pages.ui.text import message
 from smpcore import SmpcoreError, report
 from smpcore.datasets import plural
 from smpcore.evaluation import group_rows, row_measures
@@ -35,7 +34,7 @@ from smpcore.report import (
     versions_section,
 )
 
-_RULE, _SCORE_CARD = Slot[Section]("rule"), Slot[Section]("score_card")
+_RULE = Slot[Section]("rule")
 
 
 def _threshold(context: ModelContext) -> Section | None:
@@ -224,11 +223,3 @@ def rule(context: ModelContext) -> None:
     elements.show_section(_RULE.get_or_make(key, make))
     numbers = replace(numbers_section(context.model), folded=True)
     elements.show_section(Section("", (numbers,)))
-    if context.model.classes is None:
-        return
-    st.markdown("**Score card**")
-    make = partial(explanation_sheet.card, context, context.model)
-    try:
-        elements.show_section(_SCORE_CARD.get_or_make(key, make))
-    except SmpcoreError as problem:
-        message(st.caption, str(problem))

@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state.context import Context
+from pages.state.session import Slot
 from pages.ui.elements import download, expander, problems_shown
 from pages.ui.readouts import TITLES
 from pages.work import cache
@@ -23,6 +24,8 @@ from smpcore.errors import ExportError
 from smpcore.readouts import Section
 from smpcore.report import Calculator, Page, numbers_section
 
+#: The score of two classes that was looked at last.
+SCORE = Slot[Section]("score_sheet")
 #: Cases of one file, and characters of the rows that are typed.
 MOST_CASES, MOST_TYPED = 30, 400
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -33,7 +36,7 @@ _HIDDEN = (
 _CONTENT = (
     "A page per row: what was missing or out of range, the prediction, the "
     "contribution of each column, and the smallest change that would change it. Then "
-    "the score card of a small model; on the screen also the rule"
+    "the score card, if there is one; on the screen also the rule"
 )
 _MODEL = ", and the model with these rows, to try other values"
 
@@ -215,8 +218,18 @@ def rule(context: Context, model: PrototypeModel, names: Sequence[str]) -> Secti
     return explain.rule_section(model, context.data.preparation, X, names)
 
 
+def score_key(context: Context) -> tuple:
+    """Of two classes the score does not depend on the model."""
+    data = context.data
+    return data.dataset.digest, data.split.key, context.outcome
+
+
 def card(context: Context, model: PrototypeModel) -> Section:
-    """The rule as points to add by hand, or an error that says why there are none."""
+    """Points to add by hand, or an error that says why there are none."""
+    if model.classes is not None and len(model.classes) == 2:
+        if score := SCORE.get(score_key(context)):
+            return score
+        raise SmpcoreError("No score was searched for on Prototypes.")
     X, _ = context.data.of("train")
     parts = rows_of_parts(context, context.open_parts)
     return explain.card_section(model, context.data.preparation, X, parts)

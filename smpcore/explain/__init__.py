@@ -33,4 +33,9 @@ from smpcore.explain.prototypes import (
 )
 from smpcore.explain.risk_score import RiskScore, risk_score
 from smpcore.explain.score_card import ScoreCard, card_section, score_card
-from smpcore.explain.score_sheet import score_code, score_files, score_section
+from smpcore.explain.score_sheet import (
+    score_code,
+    score_files,
+    score_section,
+    search_words,
+)

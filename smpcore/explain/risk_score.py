@@ -35,6 +35,9 @@ from smpcore.threads import one_core
 
 #: Lines and points of a score, at most.
 MAX_LINES, MAX_POINTS = 10, 20
+#: Of more training rows evenly spread ones are looked at; of more lines those that
+#: tell the classes apart best.
+MOST_ROWS, MOST_CANDIDATES = 20_000, 600
 _NORMAL = 1.959963984540054
 
 
@@ -210,7 +213,7 @@ def risk_score(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Prepared training rows.
+        Prepared training rows; of more than `MOST_ROWS` evenly spread ones are used.
     y : ndarray of shape (n_samples,)
         Their labels, of two classes.
     preparation : Preparation
@@ -261,14 +264,21 @@ def risk_score(
     True
     """
     signs = signs or {}
+    if len(y) > MOST_ROWS:
+        kept = np.arange(0, len(y), -(-len(y) // MOST_ROWS))
+        X, y = X[kept], y[kept]
+        sample_weight = None if sample_weight is None else sample_weight[kept]
+        if not isinstance(folds, int):
+            folds = [
+                tuple(np.flatnonzero(np.isin(kept, part)) for part in pair)
+                for pair in folds
+            ]
     classes, y_encoded = np.unique(y, return_inverse=True)
     _check(classes, preparation, n_lines, most_points, {*signs, *required, *excluded})
     positive = 1 if outcome is None else int(np.flatnonzero(classes == outcome)[0])
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
     with one_core:
-        task = _Task(
-            X, y_encoded == positive, weight / weight.sum(), n_lines, most_points
-        )
+        task = _Task(X, y_encoded == positive, weight, n_lines, most_points)
         inputs = [one for one in preparation.inputs if one.name not in set(excluded)]
         task.choose_lines(inputs, signs, list(required))
         scores = search(task.problem(), stopped)
@@ -314,7 +324,9 @@ class _Task:
     """Training rows with the lines that hold for them."""
 
     def __init__(self, X, with_outcome, weight, n_lines: int, most_points: int) -> None:
-        self.X, self.with_outcome, self.weight = X, with_outcome, weight
+        self.X, self.with_outcome = X, with_outcome
+        #: Weights that sum to 1, and what they summed to: so many repeated rows.
+        self.weight, self.n_rows = weight / weight.sum(), weight.sum()
         self.n_lines, self.most_points = n_lines, most_points
 
     def choose_lines(
@@ -331,7 +343,9 @@ class _Task:
         holds = np.column_stack([line.holds(self.X) for line in lines])
         low, high = bounds_of(lines, signs)
         chosen = without_equal(lines, holds, low, high)
-        self.lines, self.holds = [lines[j] for j in chosen], holds[:, chosen] * 1.0
+        if len(chosen) > MOST_CANDIDATES:
+            chosen = self._promising(chosen, lines, holds, required)
+        self.lines, self.holds = [lines[j] for j in chosen], holds[:, chosen]
         self.low, self.high = low[chosen], high[chosen]
         places = {one.name: place for place, one in enumerate(order)}
         self.columns = np.array([places[line.column.name] for line in self.lines])
@@ -343,6 +357,18 @@ class _Task:
                 f"{listed(sorted(required))}: each needs a line that divides the rows."
             )
 
+    def _promising(
+        self, chosen: list[int], lines: list[Line], holds: np.ndarray, required: list
+    ) -> list[int]:
+        """The lines that tell the classes apart best, and those of required columns."""
+        part = holds[:, chosen].astype(float)
+        share = self.weight @ part
+        residual = self.weight * (self.with_outcome - self.weight @ self.with_outcome)
+        gains = (residual @ part) ** 2 / (share * (1 - share))
+        gains += [1.0 * (lines[j].column.name in required) for j in chosen]
+        order = np.argsort(-gains, kind="stable")[:MOST_CANDIDATES]
+        return sorted(chosen[place] for place in order)
+
     def problem(self, rows: np.ndarray | None = None) -> Problem:
         """The search on some of the rows, equal ones joined."""
         rows = np.arange(len(self.X)) if rows is None else rows
@@ -353,7 +379,7 @@ class _Task:
             for part in (~self.with_outcome[rows], self.with_outcome[rows])
         ]
         return Problem(
-            different,
+            different.astype(float),
             np.column_stack(sums),
             self.low,
             self.high,
@@ -390,7 +416,8 @@ class _Task:
         squares = (self.weight[different] ** 2).sum()
         n_rows = float(self.weight[different].sum() ** 2 / squares)
         # Platt's targets: of N rows of a class the share is (N + 1) / (N + 2), not 1.
-        n_events = n_rows * np.array([1 - weight[y].sum(), weight[y].sum()])
+        n_events = self.n_rows * self.weight[different].sum()
+        n_events *= np.array([1 - weight[y].sum(), weight[y].sum()])
         certain = (n_events + 1) / (n_events + 2)
         target = np.where(y, certain[1], 1 - certain[0])
         cells = np.column_stack([weight * (1 - target), weight * target])

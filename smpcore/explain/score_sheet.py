@@ -95,21 +95,28 @@ def quality(score: RiskScore, title: str, part: tuple) -> str:
     )
 
 
-def search_words(score: RiskScore, is_first: bool = True) -> str:
-    """Loss, bound and gap, and what the pool has."""
+def search_words(score: RiskScore, complete: bool) -> str:
+    """Loss, bound and gap, and what the pool has.
+
+    Parameters
+    ----------
+    score : RiskScore
+        The score.
+    complete : bool
+        Whether its pool is.
+
+    Returns
+    -------
+    str
+    """
     words = (
         f"Mean log-loss of the training rows {score.loss:.4f}, before calibration. "
         f"Proved: no score of as many lines and points is below {score.bound:.4f} "
         f"(gap {number_text(score.gap)})."
     )
-    if is_first and score.complete:
-        words += (
-            f" The pool is complete: no other set of columns is within "
-            f"{number_text(score.within)} of the best loss."
-        )
-    elif is_first:
-        words += " The pool may lack scores: the bound does not exclude others."
-    return words
+    if complete:
+        return f"{words} The pool is complete: no other set of columns is as close."
+    return f"{words} The pool may lack scores: the bound does not exclude others."
 
 
 def calibration_words(score: RiskScore) -> str:
