@@ -14,6 +14,7 @@ import streamlit as st
 from pages.export.python_lines import python_of_choice
 from pages.prototypes import detail, model_context, report
 from pages.prototypes.model_context import with_model
+from pages.prototypes.score import _TASK
 from pages.state import links, state_file
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
@@ -282,21 +283,47 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     assert lines().loc[column, "value"] != 9.5 and not lines()["hold"].any()
 
 
-def test_a_small_linear_model_has_a_score_card_and_others_say_why_not():
-    small = {"data": "breast_cancer", "method": "smallk", "n_prototypes": "1"}
-    page = at("Rule in words", {**small, "k": "2"})
+def test_a_small_linear_model_of_three_classes_has_a_card_and_others_say_why_not():
+    page = at("Score", {"data": "iris", "method": "smp", "n_prototypes": "1"})
     card = page.dataframe[-1].value
-    assert list(card) == ["column", "value", "points"]
-    assert (card["points"] >= 0).all()
-    assert "if the points sum to" in words(page)
+    assert list(card)[:2] == ["column", "value"]
+    assert (card.iloc[:, 2:] >= 0).all(axis=None)
+    assert "The class with the most points is predicted" in words(page)
     assert "Validation: accuracy of the card" in words(page)
     assert "Test: accuracy of the card" not in words(page)
-    visit = session_of(page)
-    opened_once = {context_of(page).dataset.digest: 1}
-    visit.choice = replace(visit.choice, opened=opened_once, open_test=True)
-    assert "Test: accuracy of the card" in words(sound(page.run()))
-    page = at("Rule in words", {"data": "breast_cancer", "method": "supersparse"})
+    page = at("Score", {"data": "iris", "method": "supersparse"})
     assert "A score card needs a linear classifier" in words(page)
+    page = at("Score", {"data": "diabetes", "method": "supersparse"})
+    assert "A score needs classes" in words(page)
+
+
+def score_of(page):
+    """The page once the score that was asked for is there."""
+    sound(page.button(key="find_score").click().run())
+    session_of(page).results[_TASK][1].wait(120)
+    return sound(page.run())
+
+
+def test_two_classes_get_a_score_that_columns_are_switched_off_for(monkeypatch):
+    monkeypatch.setattr("pages.prototypes.score._PARTS", 1)
+    query = {"data": "breast_cancer", "method": "smallk", "n_prototypes": "1"}
+    page = at("Score", query | {"p.score_lines": "3"})
+    page = score_of(page)
+    pool, lines, risks = (one.value for one in page.dataframe)
+    assert list(lines) == ["column", "value", "points"]
+    assert 1 <= len(lines) <= 3
+    assert lines["points"].between(1, 5).all()
+    assert "Proved: no score of as many lines and points is below" in words(page)
+    assert "Validation: accuracy" in words(page)
+    assert "Test: accuracy" not in words(page)
+    assert list(risks["total"]) == sorted(risks["total"])
+    assert list(pool["loss above the best, %"]) == sorted(
+        pool["loss above the best, %"]
+    )
+    first = lines["column"].iloc[0]
+    switches = page.get("button_group")[-1]
+    switches.set_value([name for name in switches.options if name != first]).run()
+    assert first not in list(page.dataframe[1].value["column"])
 
 
 def test_the_report_says_who_set_the_threshold_and_nothing_of_closed_rows(monkeypatch):

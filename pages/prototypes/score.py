@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import streamlit as st
@@ -33,7 +34,7 @@ from smpcore.report import printed
 
 _TASK, _CARD = Slot[Task]("risk_score"), Slot[Section]("score_card")
 #: Parts of branch and bound; scores in the table; columns that can be switched off.
-_PARTS, _LISTED, _SWITCHES = 200, 50, 40
+_PARTS, _LISTED, _SWITCHES = 100, 50, 40
 
 
 def section(context: ModelContext) -> None:
@@ -167,7 +168,9 @@ def _show(context: ModelContext, best: RiskScore) -> None:
             table([_row(one, best, i) for i, one in enumerate(pool[:_LISTED])])
         numbers = range(min(len(pool), _LISTED))
         name = "score_of_pool"
-        place = st.selectbox("Score", numbers, format_func=lambda i: i + 1, key=name)
+        place = st.selectbox(
+            "Score", numbers, format_func=lambda i: f"{i + 1}", key=name
+        )
     score, dataset = pool[place], context.data.dataset
     parts = rows_of_parts(context, context.open_parts)
     label = score.classes[score.outcome]
@@ -189,7 +192,7 @@ def _switched(best: RiskScore) -> list[RiskScore]:
         names,
         selection_mode="multi",
         default=names,
-        key=f"score_columns_{hash(tuple(names))}",
+        key=f"score_columns_{crc32(repr(names).encode())}",
     )
     off = set(names) - set(used)
     return [one for one in best.pool if not off & set(one.columns)]

@@ -80,7 +80,8 @@ def _score_sentences(model: PrototypeModel) -> list[str]:
         if len(tests) == 1:
             return [f"{names[other]}, if {tests[0]}.", f"{names[alone]} otherwise."]
         lines = [f"{names[other]}, if at least one of these {len(tests)} holds:"]
-        return [*lines, *tests, f"{names[alone]} otherwise."]
+        lines += [f"({number}) {test}" for number, test in enumerate(tests, 1)]
+        return [*lines, f"{names[alone]} otherwise."]
     scores = [
         f"{names[output]}: {_sum(model, weights[j], constants[j])}"
         for j, output in enumerate(labels)
@@ -444,7 +445,7 @@ def _table(
         start += weights[effect.feature] * effect.origin
         term = f"{'higher' if points > 0 else 'lower'} {spec.name}"
         if effect.level:
-            term = f"{spec.name} {'=' if points > 0 else '≠'} {effect.level}"
+            term = f"{spec.name} {_level(effect)}"
         terms.setdefault(spec.name, term)
         signs = zip(heads, (points > 0, points < 0), strict=True)
         both = {head: _text(abs(points)) if sign else "" for head, sign in signs}
@@ -454,6 +455,16 @@ def _table(
     most = _at_most(np.abs(corners[1] - corners[0]).sum() / 2.0)
     change = f": they change the sum by at most {most}, up or down"
     return _section(title, lines, words, len(effects), change), start, terms
+
+
+def _level(effect: UnitEffect) -> str:
+    """The level that raises a sum; of two levels the other one, if this one does not."""
+    if effect.points > 0:
+        return f"= {effect.level}"
+    levels = effect.column.levels
+    if len(levels) == 2:
+        return f"= {levels[levels[0] == effect.level]}"
+    return f"≠ {effect.level}"
 
 
 def _section(

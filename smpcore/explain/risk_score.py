@@ -8,7 +8,8 @@ and slope d,
     log-odds of the risk = c + d (intercept + multiplier * total),   0 <= d <= 1,
 
 fitted to out-of-fold scores with Platt's targets: in each fold lines and points are
-searched anew without the rows that it holds out. The intervals are Wald's for that
+searched anew without the rows that it holds out. If the scores as they are have the
+smaller out-of-fold log-loss, c = 0 and d = 1. The intervals are Wald's for that
 line; with weights of rows the number of rows is Kish's effective one.
 """
 
@@ -423,6 +424,13 @@ class _Task:
         cells = np.column_stack([weight * (1 - target), weight * target])
         low, high = np.array([[0.0, -20.0]]), np.array([[1.0, 20.0]])
         slope, offset = fit(design, cells[None], low, high).beta[0]
+        signed = np.where(y, -1.0, 1.0)
+        losses = [
+            weight @ np.logaddexp(0.0, signed * (offset + slope * logits)),
+            weight @ np.logaddexp(0.0, signed * logits),
+        ]
+        if losses[1] < losses[0]:  # nothing to correct, as where classes are apart
+            slope, offset = 1.0, 0.0
         share = expit(design @ [slope, offset])
         curved = design.T @ (design * (weight * share * (1 - share))[:, None])
         covariance = np.linalg.pinv(curved * n_rows, hermitian=True)

@@ -214,8 +214,8 @@ def _tables(folder: str) -> Iterator[tuple[str, Any]]:
                 yield name, read_table(file.read_bytes(), file.name)
                 break
     with suppress(ImportError):
-        yield "whas500, event", _followed("whas500")
-        yield "GBSG2, event", _followed("gbsg2")
+        yield "whas500", _followed("whas500")
+        yield "GBSG2", _followed("gbsg2")
 
 
 def main(python: str, folder: str = "", *names: str) -> None:
