@@ -39,7 +39,9 @@ where = new_rows.known(file, data, matched)
 new_rows.overlap(where, context.open_test)
 if matched.labels is not None:
     scored = new_rows.counted(where, context.open_test)
-    dependence = (of(data.dataset, file.content) for of in (clusters_like, weights_like))
+    dependence = (
+        of(data.dataset, file.content) for of in (clusters_like, weights_like)
+    )
     fitted = context.fit().finished().model_
     of_rows = answers, matched.labels, scored, *dependence
     new_rows.read_out(model, data, *of_rows, fitted)

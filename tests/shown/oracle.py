@@ -26,8 +26,8 @@ from sklearn.metrics import (
 )
 from statsmodels.stats._delta_method import NonlinearDeltaCov
 from statsmodels.stats.proportion import proportion_confint
-from statsmodels.tools.sm_exceptions import SpecificationWarning
 from statsmodels.stats.weightstats import DescrStatsW
+from statsmodels.tools.sm_exceptions import SpecificationWarning
 
 from smpcore import METHODS, load_dataset, prepare, read_table, split
 from tests.walks.tables import clinic_table, german_csv, numbers
@@ -272,6 +272,8 @@ def smoothed(
     error = np.sqrt(np.einsum("ij,jk,ik->i", grid, fitted.cov_params(), grid))
     middle = grid @ fitted.params
     return [special.expit(middle + sign * quantile * error) for sign in (0, -1, 1)]
+
+
 def kish(weights: Any) -> float:
     """How many rows of equal weight tell as much as rows of these weights."""
     weights = np.asarray(weights, float)
