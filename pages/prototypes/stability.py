@@ -262,13 +262,7 @@ def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) 
     if n > len(choices):
         st.caption(f"The {len(choices)} best, of {n:,}:")
     table(choices)
-    if rows := len(context.data.split.validation):
-        st.caption(
-            "In the order of the objective on training rows. One of the "
-            f"{plural(rows, 'validation row')} is {plain_number(100 / rows, 2)} points "
-            f"of accuracy: the highest of {len(choices):,} is partly chance, and a "
-            "choice that is taken for it does worse on new rows."
-        )
+    _what_choosing_does(len(context.data.split.validation), len(choices))
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     place = left.selectbox("Choice", choices["choice"], key="alternative") - 1
     names = context.model.feature_names
@@ -280,6 +274,17 @@ def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) 
         on_click=_pick,
         args=(context, lists),
     )
+
+
+def _what_choosing_does(n_rows: int, n_choices: int) -> None:
+    """Say why the accuracies of a list of choices are not to choose by."""
+    if n_rows:
+        st.caption(
+            "In the order of the objective on training rows. One of the "
+            f"{plural(n_rows, 'validation row')} is {plain_number(100 / n_rows, 2)} "
+            f"points of accuracy: the highest of {n_choices:,} is partly chance, and a "
+            "choice that is taken for it does worse on new rows."
+        )
 
 
 _KINDS = "in all choices (core)", "in some, exchangeable"

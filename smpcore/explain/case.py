@@ -475,7 +475,6 @@ class CaseExplainer:
                 X=self.X,
                 bounds=(model.low, model.high),
                 few=_FEW,
-                orders=self._orders,
             )
             if flip is None:
                 break

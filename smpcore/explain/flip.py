@@ -243,7 +243,6 @@ def counterfactual(
     preparation: Preparation | None = None,
     X: np.ndarray | None = None,
     few: int = 0,
-    orders: np.ndarray | None = None,
 ) -> Counterfactual | None:
     """Find the smallest change of x with which the answer would change.
 
@@ -251,7 +250,8 @@ def counterfactual(
     columns change. Exact for linear models: one linear program for each piece of a
     rival's score. Other models are searched, and the shortest of all results is given:
     of single columns, of pairs of those that help most, and of columns of the nearest
-    rows of X with other answers.
+    rows of X with other answers. With X and a preparation the numbers that all rows of
+    X have in the same order (`kept_orders`) stay so, if x has them so.
 
     Parameters
     ----------
@@ -271,14 +271,11 @@ def counterfactual(
         that their column has; with more of them only where these do not give another
         answer.
     X : ndarray of shape (n_samples, n_features), optional
-        Training rows, for the search.
+        Training rows, for the search and for what stays in order.
     few : int, default 0
         Of linear models: if the smallest change takes more columns of `preparation`
         than this, the smallest one is given that takes no more, where there is any.
         0: any number.
-    orders : ndarray of int, shape (n_pairs, 2), optional
-        Pairs of features of which the first stays at most the second, as in
-        `kept_orders`; those that x itself does not keep do not count.
 
     Returns
     -------
@@ -296,7 +293,9 @@ def counterfactual(
     if frozen is None:
         frozen = () if preparation is None else preparation.fixed_features
     limits = _ends(model, x, bounds, frozen, preparation)
-    orders = np.zeros((0, 2), np.int64) if orders is None else orders
+    orders = np.zeros((0, 2), np.int64)
+    if X is not None and preparation is not None:
+        orders = kept_orders(X, preparation)
     for row in (x, np.clip(x, *limits)):
         orders = orders[in_order(row, orders[:, None], model.scale)]
     if is_solved(model):

@@ -237,7 +237,7 @@ def test_calibration_intercept_and_slope(rows, pages):
         ("calibrated", pages["probability"]),
         ("softmax of the scores", of_scores),
     ):
-        found = oracle.recalibrated(p, rows.ill, rows.patient, rows.weight)
+        found = oracle.recalibrated(p, rows.ill, patients(rows), rows.weight)
         for measure, ends in zip(("intercept", "slope"), found, strict=True):
             oracle.says_with_ends(lines.loc[name, f"Calibration {measure}"], ends)
     base = lines.loc["training class shares"]
@@ -246,7 +246,7 @@ def test_calibration_intercept_and_slope(rows, pages):
 
 def test_the_smoothed_curve_and_its_band(rows, pages):
     """Natural splines with 3 knots, or a straight line of fewer rows."""
-    of_rows = rows.ill, rows.patient, rows.weight
+    of_rows = rows.ill, patients(rows), rows.weight
     (curve, *_) = (
         t for t in pages["Probabilities"] if "share" in t and "from" not in t
     )
