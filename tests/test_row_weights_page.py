@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from pages.export.python_lines import python_of_choice
 from pages.prototypes import report
@@ -17,7 +18,7 @@ from pages.ui import exports
 from pages.work import visitors
 from smpcore.datasets import make_dataset
 from smpcore.evaluation.__main__ import main
-from tests.app import bring, kernels, opened, said, sound
+from tests.app import bring, context_of, kernels, metrics, opened, said, sound
 from tests.smpcore.datasets.test_time_to_event import followed
 from tests.test_data_page import choice, edit
 from tests.test_data_page import opened as data_page
@@ -136,6 +137,26 @@ def test_a_state_file_gives_the_weight_back():
     plain = make_dataset(surveyed(), "surveyed", roles={"ill": "target"})
     again, _ = apply_record(plain, record_of(table))
     assert again.digest == table.digest and again.weight == "pweight"
+
+
+def test_new_rows_are_weighted_by_the_column_of_their_file(kernels):
+    token = table_store.keep(weighted(surveyed()))
+    page = opened({"data": "mine", "mine": token, "method": "smp"}, "apply.py")
+    new = surveyed(90).assign(a=lambda frame: frame["a"] + 1e-3)
+    bring(page, new.to_csv(index=False), "new.csv")
+    model, data = context_of(page).model(), context_of(page).data
+    right = model.predict(data.preparation.transform(new)) == new["ill"]
+    share = np.average(right, weights=new["pweight"])
+    assert metrics(page)["Accuracy"] == f"{100 * share:.1f} %" != right.mean()
+    n = new["pweight"].sum() ** 2 / (new["pweight"] ** 2).sum()
+    ends = proportion_confint(share * n, n, method="wilson")
+    shown = "{:.1f}–{:.1f} %".format(*(100 * end for end in ends))
+    assert metrics(page)["95 % interval"] == shown
+    assert "Shares are weighted by the file's column pweight" in said(page)
+    page = opened({"data": "mine", "mine": token, "method": "smp"}, "apply.py")
+    bring(page, new.drop(columns="pweight").to_csv(index=False), "new.csv")
+    assert metrics(page)["Accuracy"] == f"{100 * right.mean():.1f} %"
+    assert "Each row counts alike: the file has no weights in pweight" in said(page)
 
 
 def test_a_command_takes_the_column(tmp_path, capsys):

@@ -10,7 +10,13 @@ import numpy as np
 
 from smpcore.datasets.columns import as_text, distinct_times
 from smpcore.datasets.dataset import Dataset, read_only
-from smpcore.datasets.display_names import listed, plural, shown, with_rest
+from smpcore.datasets.display_names import (
+    listed,
+    plain_number,
+    plural,
+    shown,
+    with_rest,
+)
 from smpcore.datasets.time_to_event import answered, with_events
 from smpcore.errors import SmpcoreError
 
@@ -171,6 +177,7 @@ def split(
     trained, validated, tested = (r[counted[r]] for r in (trained, validated, tested))
     if n_idle := int((known & ~counted).sum()):
         notices.append(f"{plural(n_idle, 'row')} of weight 0 are in no part.")
+    notices += _few_by_weight(question)
     notices += _gaps(question, trained, {"validation": validated, "test": tested})
     if dataset.times is not None:
         notices += _blocks(
@@ -178,6 +185,17 @@ def split(
         )
     *parts, censored = map(read_only, (trained, validated, tested, censored))
     return Split(*parts, int(seed), validation, test, tuple(notices), censored)
+
+
+def _few_by_weight(dataset: Dataset) -> list[str]:
+    """Say that weights make less of the rows than there are: an SVM's C counts them."""
+    if dataset.weights is None or dataset.weights.sum() > dataset.n_samples / 2:
+        return []
+    return [
+        f"The weights sum to {plain_number(dataset.weights.sum())}, and count as so "
+        "many rows where a method's C counts them; there are "
+        f"{dataset.n_samples:,}. Multiply them by a number to make them as many."
+    ]
 
 
 def _check_shares(validation: float, test: float, seed: int) -> None:

@@ -14,7 +14,7 @@ from smpcore.baselines import BASELINES
 from smpcore.datasets import check_fit, event_within, row_weights
 from smpcore.datasets.preparation import weighted_median
 from smpcore.datasets.splits import Split
-from smpcore.evaluation import calibrate, fit_compared, rate
+from smpcore.evaluation import calibrate, fit_compared, rate, roc_area
 from smpcore.evaluation.scores import mean_interval
 from tests.smpcore.datasets.cases import made, refused, said
 
@@ -239,3 +239,20 @@ def test_an_interval_of_a_number_covers_as_much_of_the_weights():
     assert calibrate(scores, y, None, None, 7 * weights).half_width(
         0.9
     ) == learned.half_width(0.9)
+
+
+def test_weights_that_are_few_in_sum_are_said():
+    frame = table(2)
+    few = split(made(frame.assign(w=frame.w / frame.w.sum()), "y", {"w": "weight"}))
+    assert said(few, "The weights sum to 1, and count as so many rows", "there are 60")
+    assert not said(split(made(frame, "y", {"w": "weight"})), "The weights sum")
+
+
+def test_an_area_of_1_has_an_interval_whatever_rounding_does():
+    weights = np.random.default_rng(0).uniform(0.1, 9, 90)
+    truth = np.arange(90) > 60
+    area = roc_area(np.arange(90.0), truth, weights=weights)
+    n = min(w.sum() ** 2 / (w**2).sum() for w in (weights[truth], weights[~truth]))
+    assert area[:3] == pytest.approx(
+        (1, proportion_confint(n, n, method="wilson")[0], 1)
+    )

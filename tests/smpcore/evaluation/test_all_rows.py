@@ -119,3 +119,9 @@ def test_a_file_that_was_damaged_or_changed_since_is_named(frame, saved):
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DatasetError, match="cut off or damaged"):
         fit(path, dataset)
+
+
+def test_rows_of_a_file_are_not_learned_from_as_if_they_weighed_alike(frame, saved):
+    path, dataset = saved(frame.assign(w=1.0 + np.arange(N_ROWS) % 3))
+    with pytest.raises(DatasetError, match="learned from without weights; give"):
+        fit(path, dataset.with_roles({"w": "weight"}))
