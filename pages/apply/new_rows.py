@@ -362,7 +362,7 @@ def _probabilities(
         return
     compared = compared_probabilities(shares[known], scores[known] - moved)
     y_encoded = evaluation.class_numbers(truth[known], model.classes)
-    of_rows = chosen_rows(known, groups, weights)
+    of_rows = (None if array is None else array[known] for array in (groups, weights))
     show_table(calibration_lines(compared, y_encoded, model.outcome, *of_rows))
     event = "that the most probable class is right"
     if len(model.classes) == 2:
