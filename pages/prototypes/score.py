@@ -21,6 +21,8 @@ from smpcore import SmpcoreError
 from smpcore.datasets import list_names, only_compared
 from smpcore.evaluation import folds
 from smpcore.explain import (
+    MAX_LINES,
+    MAX_POINTS,
     RiskScore,
     risk_score,
     score_code,
@@ -28,7 +30,6 @@ from smpcore.explain import (
     score_section,
     search_words,
 )
-from smpcore.explain.risk_score import MAX_LINES, MAX_POINTS
 from smpcore.readouts import Section
 from smpcore.report import printed
 
@@ -99,8 +100,8 @@ def _options(context: ModelContext) -> dict[str, Any]:
     )
 
     def chosen(place: Any, label: str, name: str, options: list[str]) -> tuple:
-        kept = widget_state.for_multiselect(f"{name}_{digest}", options, [])
-        return tuple(place.multiselect(label, options, **kept))
+        control = widget_state.for_multiselect(f"{name}_{digest}", options, [])
+        return tuple(place.multiselect(label, options, **control))
 
     required = chosen(left, "Columns with points", "score_in", names)
     excluded = chosen(right, "Columns left out", "score_out", names)

@@ -31,7 +31,7 @@ from smpcore.explain.prototypes import (
     typical_rows,
     wins,
 )
-from smpcore.explain.risk_score import RiskScore, risk_score
+from smpcore.explain.risk_score import MAX_LINES, MAX_POINTS, RiskScore, risk_score
 from smpcore.explain.score_card import ScoreCard, card_section, score_card
 from smpcore.explain.score_sheet import (
     score_code,

@@ -458,7 +458,7 @@ def _table(
 
 
 def _level(effect: UnitEffect) -> str:
-    """The level that raises a sum; of two levels the other one, if this one does not."""
+    """The level that raises a sum: of two the other one, if this one lowers it."""
     if effect.points > 0:
         return f"= {effect.level}"
     levels = effect.column.levels

@@ -16,7 +16,8 @@ line; with weights of rows the number of rows is Kish's effective one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,12 +63,15 @@ class Calibration:
     n_rows: float
 
     def risk(self, z: np.ndarray) -> np.ndarray:
-        """Risk and the ends of its interval, shape (n, 3)."""
+        """Risk at log-odds of the score."""
+        return expit(self.offset + self.slope * z)
+
+    def interval(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Limits of the 95 % interval around it."""
         design = np.column_stack([z, np.ones_like(z)])
-        spread = np.sqrt(np.einsum("ij,jk,ik->i", design, self.covariance, design))
-        middle = self.offset + self.slope * z
-        ends = middle[:, None] + np.array([0.0, -_NORMAL, _NORMAL]) * spread[:, None]
-        return expit(ends)
+        variance = np.einsum("ij,jk,ik->i", design, self.covariance, design)
+        middle, spread = self.offset + self.slope * z, _NORMAL * np.sqrt(variance)
+        return expit(middle - spread), expit(middle + spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,18 +140,18 @@ class RiskScore:
         return total
 
     def risk(self, totals: np.ndarray) -> np.ndarray:
-        """Risk of each total and the ends of its 95 % interval, shape (n, 3)."""
+        """Risk of each total."""
         return self.calibration.risk(self.intercept + self.scale * totals)
 
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """Probability of each class of each prepared row, shape (n_samples, 2)."""
-        risk = self.risk(self.totals(X))[:, 0]
+        risk = self.risk(self.totals(X))
         pair = np.column_stack([1 - risk, risk])
         return pair if self.outcome else pair[:, ::-1]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Label of each prepared row: the outcome where its risk is 50 % or more."""
-        is_outcome = self.risk(self.totals(X))[:, 0] >= 0.5
+        is_outcome = self.risk(self.totals(X)) >= 0.5
         return self.classes[np.where(is_outcome, self.outcome, 1 - self.outcome)]
 
     def possible_totals(self) -> list[int]:
@@ -170,8 +174,9 @@ class RiskScore:
     def risk_frame(self) -> pd.DataFrame:
         """Risk of each possible total with its interval, and rows of training."""
         totals = np.array(self.possible_totals())
-        frame = pd.DataFrame(self.risk(totals), columns=["risk", "low", "high"])
-        frame.insert(0, "total", totals)
+        low, high = self.calibration.interval(self.intercept + self.scale * totals)
+        columns = {"total": totals, "risk": self.risk(totals), "low": low, "high": high}
+        frame = pd.DataFrame(columns)
         return frame.join(self.counts, on="total").fillna({"rows": 0.0, "events": 0.0})
 
 
@@ -191,42 +196,18 @@ def _column_totals(pairs: list[tuple[Line, int]]) -> set[int]:
     return {int(sum(p * line.holds(row[None])[0] for line, p in pairs)) for row in X}
 
 
-def risk_score(
-    X: np.ndarray,
-    y: np.ndarray,
-    preparation: Preparation,
-    n_lines: int = 5,
-    most_points: int = 5,
-    *,
-    outcome: object = None,
-    sample_weight: np.ndarray | None = None,
-    signs: Mapping[str, int] | None = None,
-    required: Collection[str] = (),
-    excluded: Collection[str] = (),
-    folds: int | Sequence[tuple[np.ndarray, np.ndarray]] = 5,
-    within: float = 0.05,
-    n_parts: int = 20,
-    stopped: Callable[[], bool] = lambda: False,
-    progress: Callable[[float], None] = lambda share: None,
-) -> RiskScore:
-    """Choose a risk score for two classes.
+@dataclass(frozen=True)
+class ScoreOptions:
+    """What is asked of a score.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Prepared training rows; of more than `MOST_ROWS` evenly spread ones are used.
-    y : ndarray of shape (n_samples,)
-        Their labels, of two classes.
-    preparation : Preparation
-        What prepared them: names, levels and digits of the columns.
-    n_lines, most_points : int
-        Lines, and points of a line, at most.
     outcome : object, optional
         Label whose risk is scored; by default the second one.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the rows: those of repeated rows choose the same score, if `folds`
         divide them alike.
-    signs : mapping of str to int, optional
+    signs : mapping of str to int
         Name of a column of numbers -> 1: more of it never lowers the risk, -1: more of
         it never raises it.
     required, excluded : collection of str
@@ -242,6 +223,54 @@ def risk_score(
         Whether to end with what there is.
     progress : callable
         It is given the share that is done.
+    """
+
+    outcome: object = None
+    sample_weight: np.ndarray | None = None
+    signs: Mapping[str, int] = field(default_factory=dict)
+    required: Collection[str] = ()
+    excluded: Collection[str] = ()
+    folds: int | Sequence[tuple[np.ndarray, np.ndarray]] = 5
+    within: float = 0.05
+    n_parts: int = 20
+    stopped: Callable[[], bool] = lambda: False
+    progress: Callable[[float], None] = lambda share: None
+
+    def of_rows(self, rows: np.ndarray) -> ScoreOptions:
+        """The same for some of the rows."""
+        weight, folds = self.sample_weight, self.folds
+        if weight is not None:
+            weight = weight[rows]
+        if not isinstance(folds, int):
+            folds = [
+                tuple(np.flatnonzero(np.isin(rows, part)) for part in pair)
+                for pair in folds
+            ]
+        return replace(self, sample_weight=weight, folds=folds)
+
+
+def risk_score(
+    X: np.ndarray,
+    y: np.ndarray,
+    preparation: Preparation,
+    n_lines: int = 5,
+    most_points: int = 5,
+    **options: Any,
+) -> RiskScore:
+    """Choose a risk score for two classes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Prepared training rows; of more than 20,000 evenly spread ones are used.
+    y : ndarray of shape (n_samples,)
+        Their labels, of two classes.
+    preparation : Preparation
+        What prepared them: names, levels and digits of the columns.
+    n_lines, most_points : int
+        Lines, and points of a line, at most.
+    **options
+        Fields of `ScoreOptions`.
 
     Returns
     -------
@@ -264,30 +293,27 @@ def risk_score(
     >>> bool((score.predict(X) == data.y[rows]).mean() > 0.9)
     True
     """
-    signs = signs or {}
+    asked = ScoreOptions(**options)
     if len(y) > MOST_ROWS:
-        kept = np.arange(0, len(y), -(-len(y) // MOST_ROWS))
-        X, y = X[kept], y[kept]
-        sample_weight = None if sample_weight is None else sample_weight[kept]
-        if not isinstance(folds, int):
-            folds = [
-                tuple(np.flatnonzero(np.isin(kept, part)) for part in pair)
-                for pair in folds
-            ]
+        rows = np.arange(0, len(y), -(-len(y) // MOST_ROWS))
+        X, y, asked = X[rows], y[rows], asked.of_rows(rows)
     classes, y_encoded = np.unique(y, return_inverse=True)
-    _check(classes, preparation, n_lines, most_points, {*signs, *required, *excluded})
-    positive = 1 if outcome is None else int(np.flatnonzero(classes == outcome)[0])
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+    names = {*asked.signs, *asked.required, *asked.excluded}
+    _check(classes, preparation, n_lines, most_points, names)
+    positive = 1
+    if asked.outcome is not None:
+        positive = int(np.flatnonzero(classes == asked.outcome)[0])
+    weight = asked.sample_weight
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     with one_core:
         task = _Task(X, y_encoded == positive, weight, n_lines, most_points)
-        inputs = [one for one in preparation.inputs if one.name not in set(excluded)]
-        task.choose_lines(inputs, signs, list(required))
-        scores = search(task.problem(), stopped)
+        task.choose_lines(preparation.inputs, asked)
+        scores = search(task.problem(), asked.stopped)
         if not scores:
             raise SmpcoreError("No score has points for all columns that must be in.")
-        proof = Proof(task.problem(), scores, within, stopped)
-        proof.run(n_parts, lambda share: progress(0.1 + 0.5 * share))
-        calibration = task.calibrate(_divided(folds, y_encoded), stopped, progress)
+        proof = Proof(task.problem(), scores, asked.within, asked.stopped)
+        proof.run(asked.n_parts, lambda share: asked.progress(0.1 + 0.5 * share))
+        calibration = task.calibrate(_divided(asked.folds, y_encoded), asked)
     return _with_pool(task, proof, calibration, classes, positive)
 
 
@@ -330,10 +356,10 @@ class _Task:
         self.weight, self.n_rows = weight / weight.sum(), weight.sum()
         self.n_lines, self.most_points = n_lines, most_points
 
-    def choose_lines(
-        self, inputs: list[Input], signs: Mapping[str, int], required: list[str]
-    ) -> None:
+    def choose_lines(self, inputs: Sequence[Input], asked: ScoreOptions) -> None:
         """Make the lines; of equal ones that of a required column stays."""
+        required = [*asked.required]
+        inputs = [one for one in inputs if one.name not in set(asked.excluded)]
         order = sorted(inputs, key=lambda one: one.name not in required)
         lines = candidate_lines(order, self.X, self.weight)
         if not lines:
@@ -342,7 +368,7 @@ class _Task:
                 "columns of numbers or categories that are not constant."
             )
         holds = np.column_stack([line.holds(self.X) for line in lines])
-        low, high = bounds_of(lines, signs)
+        low, high = bounds_of(lines, asked.signs)
         chosen = without_equal(lines, holds, low, high)
         if len(chosen) > MOST_CANDIDATES:
             chosen = self._promising(chosen, lines, holds, required)
@@ -390,14 +416,14 @@ class _Task:
             self.most_points,
         )
 
-    def calibrate(self, folds, stopped, progress) -> Calibration:
+    def calibrate(self, folds, asked: ScoreOptions) -> Calibration:
         """Fit risks to out-of-fold scores; without any the score is taken as it is."""
         logits, rows = [], []
         for number, (train, held_out) in enumerate(folds):
-            progress(0.6 + 0.4 * number / len(folds))
-            if stopped() or len(np.unique(self.with_outcome[train])) < 2:
+            asked.progress(0.6 + 0.4 * number / len(folds))
+            if asked.stopped() or len(np.unique(self.with_outcome[train])) < 2:
                 continue
-            scores = search(self.problem(train), stopped)
+            scores = search(self.problem(train), asked.stopped)
             if not scores:
                 continue
             best = min(scores.values(), key=lambda one: (one.loss, one.lines))

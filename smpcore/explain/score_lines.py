@@ -207,10 +207,10 @@ def without_equal(
     """
     seen: dict[tuple, int] = {}
     for j in range(len(lines)):
-        ends = low[j], high[j]
+        box = low[j], high[j]
         if holds[0, j]:
-            key = (~holds[:, j]).tobytes(), -ends[1] + 0.0, -ends[0] + 0.0
+            key = (~holds[:, j]).tobytes(), 0.0 - high[j], 0.0 - low[j]
         else:
-            key = holds[:, j].tobytes(), *ends
+            key = holds[:, j].tobytes(), *box
         seen.setdefault(key, j)
     return sorted(seen.values())

@@ -81,8 +81,8 @@ class Problem:
     @property
     def farthest(self) -> float:
         """Size of the intercept, at most: the mean prediction is the mean outcome."""
-        share = self.weights[:, 1].sum()
-        return self.n_lines * MOST_LOG_ODDS + abs(math.log(share / (1 - share)))
+        without, with_outcome = self.weights.sum(axis=0)
+        return self.n_lines * MOST_LOG_ODDS + abs(math.log(with_outcome / without))
 
     def cells(self, support: Iterable[int]) -> np.ndarray:
         """Weight of each class in each cell of a choice of lines, shape (2^k, 2)."""
@@ -177,9 +177,9 @@ class Beam:
         size = min(problem.n_lines, problem.lines.shape[1])
         best: list[Support] = [()]
         for _ in range(size):
-            found = self.expand(best)
-            best = sorted(found, key=lambda one: (found[one], one))[:_WIDTH]
-        self.losses = found
+            losses = self.expand(best)
+            best = sorted(losses, key=lambda one: (losses[one], one))[:_WIDTH]
+        self.losses = losses
         done: set[Support] = set()
         for _ in range(_ROUNDS):
             order = sorted(self.losses, key=lambda one: (self.losses[one], one))
@@ -260,9 +260,9 @@ class Beam:
         """Fit a batch of choices of equally many lines."""
         problem, chosen = self.problem, np.array(supports, dtype=int)
         chosen = chosen.reshape(len(supports), -1)
-        ends = np.full((len(supports), 1), problem.farthest)
-        low = np.hstack([problem.low[chosen], -ends])
-        high = np.hstack([problem.high[chosen], ends])
+        box = np.full((len(supports), 1), problem.farthest)
+        low = np.hstack([problem.low[chosen], -box])
+        high = np.hstack([problem.high[chosen], box])
         return fit(cube(chosen.shape[1]), np.maximum(cells, 0.0), low, high, tol)
 
 
@@ -289,8 +289,8 @@ def fit_points(
     totals = points @ cube(points.shape[1])[:, :-1].T
     design = np.stack([totals, np.ones_like(totals)], axis=2)
     most = MOST_LOG_ODDS / np.maximum(np.abs(points).max(axis=1), 1)
-    ends = np.full(len(points), problem.farthest)
-    low, high = np.column_stack([0 * most, -ends]), np.column_stack([most, ends])
+    box = np.full(len(points), problem.farthest)
+    low, high = np.column_stack([0 * most, -box]), np.column_stack([most, box])
     fits = fit(design, cells, low, high, tol)
     return fits.beta, fits.loss
 
@@ -413,14 +413,14 @@ def _profile(problem: Problem, support: Support, cells: np.ndarray, ceiling: flo
     fitted = Beam(problem).fit(cells[None], [support])
     if fitted.bound[0] > ceiling:
         return None
-    ends = np.array([problem.low[chosen], problem.high[chosen]]).T
+    box = np.array([problem.low[chosen], problem.high[chosen]]).T
     at = [
         np.unique([*np.linspace(*pair, _PIECES + 1), beta])
-        for pair, beta in zip(ends, fitted.beta[0], strict=False)
+        for pair, beta in zip(box, fitted.beta[0], strict=False)
     ]
     sizes = [len(one) for one in at]
-    low = np.tile([*ends[:, 0], -problem.farthest], (sum(sizes), 1))
-    high = np.tile([*ends[:, 1], problem.farthest], (sum(sizes), 1))
+    low = np.tile([*box[:, 0], -problem.farthest], (sum(sizes), 1))
+    high = np.tile([*box[:, 1], problem.farthest], (sum(sizes), 1))
     which = np.repeat(np.arange(k), sizes)
     rows = np.arange(len(which))
     low[rows, which] = high[rows, which] = np.concatenate(at)
@@ -432,8 +432,8 @@ def _profile(problem: Problem, support: Support, cells: np.ndarray, ceiling: flo
         is_out = bound[which == line] > ceiling
         intervals.append(
             (
-                max(grid[is_out & (grid < beta)], default=ends[line, 0]),
-                min(grid[is_out & (grid > beta)], default=ends[line, 1]),
+                max(grid[is_out & (grid < beta)], default=box[line, 0]),
+                min(grid[is_out & (grid > beta)], default=box[line, 1]),
             )
         )
     return np.array(intervals).T
@@ -483,7 +483,7 @@ def relaxation(problem: Problem, state: np.ndarray, n_steps: int = 150) -> Cut:
     design = np.column_stack([problem.lines[:, used], np.ones(len(problem.lines))])
     mass = problem.weights.sum(axis=1)
     free, left = state[used] == FREE, problem.n_lines - np.count_nonzero(state == IN)
-    ends = problem.low[used], problem.high[used]
+    box = problem.low[used], problem.high[used]
     # The curvature is at most a quarter of the largest eigenvalue.
     scaled = design * np.sqrt(mass)[:, None]
     step = 4.0 / np.linalg.norm(scaled, 2) ** 2
@@ -493,7 +493,7 @@ def relaxation(problem: Problem, state: np.ndarray, n_steps: int = 150) -> Cut:
         if number == n_steps:
             break
         new = beta - step * slope
-        new[:-1] = _projected(new[:-1], ends, free, left)
+        new[:-1] = _projected(new[:-1], box, free, left)
         new[-1] = np.clip(new[-1], -problem.farthest, problem.farthest)
         after = (1 + math.sqrt(1 + 4 * t * t)) / 2
         beta = new + (t - 1) / after * (new - before)
@@ -506,9 +506,9 @@ def relaxation(problem: Problem, state: np.ndarray, n_steps: int = 150) -> Cut:
     return Cut(float(constant), gains[None])
 
 
-def _projected(beta, ends, free, left):
+def _projected(beta, box, free, left):
     """The nearest point of the box whose free part has so many lines at most."""
-    inside = np.clip(beta, *ends)
+    inside = np.clip(beta, *box)
     most = left * MOST_LOG_ODDS
     if np.abs(inside[free]).sum() <= most:
         return inside
@@ -516,13 +516,13 @@ def _projected(beta, ends, free, left):
     for _ in range(40):
         middle = (low + high) / 2
         shrunk = np.sign(beta) * np.maximum(np.abs(beta) - middle, 0.0)
-        shrunk = np.clip(shrunk, *ends)
+        shrunk = np.clip(shrunk, *box)
         if np.abs(shrunk[free]).sum() > most:
             low = middle
         else:
             high = middle
     shrunk = np.sign(beta) * np.maximum(np.abs(beta) - high, 0.0)
-    return np.where(free, np.clip(shrunk, *ends), inside)
+    return np.where(free, np.clip(shrunk, *box), inside)
 
 
 @dataclass(eq=False)

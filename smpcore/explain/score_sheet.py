@@ -74,7 +74,7 @@ def _example(score: RiskScore) -> str:
     total = int(score.totals(x)[0])
     return (
         f"Example: {', '.join(words.values())}: {' + '.join(parts)} = {total} points, "
-        f"risk {chance(score.risk(np.array([total]))[0, 0])}."
+        f"risk {chance(float(score.risk(np.array([total]))[0]))}."
     )
 
 
@@ -82,7 +82,7 @@ def quality(score: RiskScore, title: str, part: tuple) -> str:
     """Accuracy, AUC and log-loss on the rows of a part."""
     X, y, *_, weights = part
     label = score.classes[score.outcome]
-    truth, risk = y == label, score.risk(score.totals(X))[:, 0]
+    truth, risk = y == label, score.risk(score.totals(X))
     right = np.average(score.predict(X) == y, weights=weights)
     loss = log_loss(truth, risk, sample_weight=weights, labels=[False, True])
     area = ""
@@ -101,7 +101,7 @@ def search_words(score: RiskScore, complete: bool) -> str:
     Parameters
     ----------
     score : RiskScore
-        The score.
+        What `risk_score` has chosen, or one of its pool.
     complete : bool
         Whether its pool is.
 
@@ -139,9 +139,9 @@ def score_section(
     Parameters
     ----------
     score : RiskScore
-        The score.
+        What `risk_score` has chosen, or one of its pool.
     title : str
-        Heading.
+        Heading of the page, also the name of the document.
     parts : mapping of str to tuple, optional
         Title of a part -> inputs, labels, clusters and weights of its rows.
 
@@ -229,7 +229,7 @@ def score_code(score: RiskScore, language: str, name: str = "score") -> str:
     Parameters
     ----------
     score : RiskScore
-        The score.
+        What `risk_score` has chosen, or one of its pool.
     language : str
         One of `score_files`; "CSV" is a spreadsheet of lines and risks.
     name : str

@@ -67,7 +67,7 @@ def test_python_answers_as_the_score(scored):
     totals = [space["score_total"](*row) for row in values_of(score, frame)]
     np.testing.assert_array_equal(totals, score.totals(X))
     risks = [space["score_risk"](total) for total in totals]
-    np.testing.assert_allclose(risks, score.risk(score.totals(X))[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(risks, score.risk(score.totals(X)), rtol=1e-12)
 
 
 def test_javascript_answers_as_the_score(scored, tmp_path):
@@ -84,7 +84,7 @@ def test_javascript_answers_as_the_score(scored, tmp_path):
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     totals, risks = json.loads(made.stdout)
     np.testing.assert_array_equal(totals, score.totals(X))
-    np.testing.assert_allclose(risks, score.risk(score.totals(X))[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(risks, score.risk(score.totals(X)), rtol=1e-12)
 
 
 def test_c_answers_as_the_score(scored, tmp_path):
@@ -109,7 +109,7 @@ def test_c_answers_as_the_score(scored, tmp_path):
     made = subprocess.run([tmp_path / "score"], capture_output=True, check=True)
     answers = np.array([line.split() for line in made.stdout.decode().splitlines()])
     np.testing.assert_array_equal(answers[:, 0].astype(int), score.totals(X))
-    expected = score.risk(score.totals(X))[:, 0]
+    expected = score.risk(score.totals(X))
     np.testing.assert_allclose(answers[:, 1].astype(float), expected, rtol=1e-12)
 
 
@@ -132,6 +132,6 @@ def test_the_sheet_says_points_risks_and_quality(scored):
     lines, _, risks, example, *words = section.blocks
     assert [row["points"] for row in lines] == list(score.points)
     assert [row["total"] for row in risks] == score.possible_totals()
-    right = ((score.risk(score.totals(X))[:, 0] >= 0.5) == (y == "sick")).mean()
+    right = ((score.risk(score.totals(X)) >= 0.5) == (y == "sick")).mean()
     assert f"Training: accuracy {100 * right:.1f} %" in words[-1]
     assert example.startswith("Example")
