@@ -307,12 +307,12 @@ def score_of(page):
 def test_two_classes_get_a_score_that_columns_are_switched_off_for(monkeypatch):
     monkeypatch.setattr("pages.prototypes.score._PARTS", 1)
     query = {"data": "breast_cancer", "method": "smallk", "n_prototypes": "1"}
-    page = at("Score", query | {"p.score_lines": "3"})
+    page = at("Score", query | {"p.score_points": "4"})
     page = score_of(page)
     pool, lines, risks = (one.value for one in page.dataframe)
     assert list(lines) == ["column", "value", "points"]
-    assert 1 <= len(lines) <= 3
-    assert lines["points"].between(1, 5).all()
+    assert 1 <= len(lines) <= 5
+    assert lines["points"].between(1, 4).all()
     assert "Proved: no score of as many lines and points is below" in words(page)
     assert "Validation: accuracy" in words(page)
     assert "Test: accuracy" not in words(page)

@@ -293,27 +293,27 @@ def risk_score(
     >>> bool((score.predict(X) == data.y[rows]).mean() > 0.9)
     True
     """
-    asked = ScoreOptions(**options)
+    settings = ScoreOptions(**options)
     if len(y) > MOST_ROWS:
         rows = np.arange(0, len(y), -(-len(y) // MOST_ROWS))
-        X, y, asked = X[rows], y[rows], asked.of_rows(rows)
+        X, y, settings = X[rows], y[rows], settings.of_rows(rows)
     classes, y_encoded = np.unique(y, return_inverse=True)
-    names = {*asked.signs, *asked.required, *asked.excluded}
+    names = {*settings.signs, *settings.required, *settings.excluded}
     _check(classes, preparation, n_lines, most_points, names)
     positive = 1
-    if asked.outcome is not None:
-        positive = int(np.flatnonzero(classes == asked.outcome)[0])
-    weight = asked.sample_weight
+    if settings.outcome is not None:
+        positive = int(np.flatnonzero(classes == settings.outcome)[0])
+    weight = settings.sample_weight
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     with one_core:
         task = _Task(X, y_encoded == positive, weight, n_lines, most_points)
-        task.choose_lines(preparation.inputs, asked)
-        scores = search(task.problem(), asked.stopped)
+        task.choose_lines(preparation.inputs, settings)
+        scores = search(task.problem(), settings.stopped)
         if not scores:
             raise SmpcoreError("No score has points for all columns that must be in.")
-        proof = Proof(task.problem(), scores, asked.within, asked.stopped)
-        proof.run(asked.n_parts, lambda share: asked.progress(0.1 + 0.5 * share))
-        calibration = task.calibrate(_divided(asked.folds, y_encoded), asked)
+        proof = Proof(task.problem(), scores, settings.within, settings.stopped)
+        proof.run(settings.n_parts, lambda share: settings.progress(0.1 + 0.5 * share))
+        calibration = task.calibrate(_divided(settings.folds, y_encoded), settings)
     return _with_pool(task, proof, calibration, classes, positive)
 
 
@@ -356,10 +356,10 @@ class _Task:
         self.weight, self.n_rows = weight / weight.sum(), weight.sum()
         self.n_lines, self.most_points = n_lines, most_points
 
-    def choose_lines(self, inputs: Sequence[Input], asked: ScoreOptions) -> None:
+    def choose_lines(self, inputs: Sequence[Input], settings: ScoreOptions) -> None:
         """Make the lines; of equal ones that of a required column stays."""
-        required = [*asked.required]
-        inputs = [one for one in inputs if one.name not in set(asked.excluded)]
+        required = [*settings.required]
+        inputs = [one for one in inputs if one.name not in set(settings.excluded)]
         order = sorted(inputs, key=lambda one: one.name not in required)
         lines = candidate_lines(order, self.X, self.weight)
         if not lines:
@@ -368,7 +368,7 @@ class _Task:
                 "columns of numbers or categories that are not constant."
             )
         holds = np.column_stack([line.holds(self.X) for line in lines])
-        low, high = bounds_of(lines, asked.signs)
+        low, high = bounds_of(lines, settings.signs)
         chosen = without_equal(lines, holds, low, high)
         if len(chosen) > MOST_CANDIDATES:
             chosen = self._promising(chosen, lines, holds, required)
@@ -416,14 +416,14 @@ class _Task:
             self.most_points,
         )
 
-    def calibrate(self, folds, asked: ScoreOptions) -> Calibration:
+    def calibrate(self, folds, settings: ScoreOptions) -> Calibration:
         """Fit risks to out-of-fold scores; without any the score is taken as it is."""
         logits, rows = [], []
         for number, (train, held_out) in enumerate(folds):
-            asked.progress(0.6 + 0.4 * number / len(folds))
-            if asked.stopped() or len(np.unique(self.with_outcome[train])) < 2:
+            settings.progress(0.6 + 0.4 * number / len(folds))
+            if settings.stopped() or len(np.unique(self.with_outcome[train])) < 2:
                 continue
-            scores = search(self.problem(train), asked.stopped)
+            scores = search(self.problem(train), settings.stopped)
             if not scores:
                 continue
             best = min(scores.values(), key=lambda one: (one.loss, one.lines))
