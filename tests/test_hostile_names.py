@@ -39,7 +39,9 @@ NAMES = (
 )
 CLASSES = "@SUM(1)\n*/ int x;", '<img src=x onerror=alert(1)>"\\'
 SECTIONS = {
-    "prototypes": ("All", "One by one", "Rule in words", "Why this prediction"),
+    "prototypes": (
+        *("All", "One by one", "Rule in words", "Score", "Why this prediction"),
+    ),
     "performance": ("Threshold", "Probabilities", "Subgroups"),
 }
 

@@ -15,7 +15,7 @@ from pages.state.session import Slot
 from pages.ui import elements, explanation_sheet
 from pages.ui.elements import download, is_waiting, problems_shown, table
 from pages.ui.explanation_sheet import SCORE, rows_of_parts, score_key
-from pages.ui.text import message
+from pages.ui.text import escape_markdown, message
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
 from smpcore.datasets import list_names, only_compared
@@ -193,6 +193,7 @@ def _switched(best: RiskScore) -> list[RiskScore]:
         names,
         selection_mode="multi",
         default=names,
+        format_func=escape_markdown,
         key=f"score_columns_{crc32(repr(names).encode())}",
     )
     off = set(names) - set(used)

@@ -239,6 +239,8 @@ LOOKED_AT = [
         ("Press Find alternatives",),
     ),
     Look("prototypes", "data=iris&method=smp", "Stability", ("Press Refit",)),
+    Look("prototypes", "data=iris&method=smp&n_prototypes=1", "Score"),
+    Look("prototypes", "method=smp", "Score", ("Press Find the score",), "clinic"),
     Look(
         "prototypes", "data=breast_cancer&method=smp", "Why this prediction", ("Row=3",)
     ),

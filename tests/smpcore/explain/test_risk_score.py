@@ -311,3 +311,26 @@ def test_of_many_rows_and_lines_some_are_looked_at(monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 100)
     half = risk_score(X, y, preparation, n_parts=0)
     assert half.counts["rows"].sum() == pytest.approx(100)
+
+
+def test_the_calibration_is_that_of_statsmodels_on_out_of_fold_scores():
+    sm = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(8)
+    X = (rng.random((150, 8)) < 0.5) * 1.0
+    y = rng.random(150) < 1 / (1 + np.exp(1 - X[:, 0] - X[:, 1]))
+    fold = np.arange(150) % 5
+    folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(5)]
+    made = risk_score(X, y, binary(X), n_parts=0, folds=folds).calibration
+    z = np.zeros(150)
+    for train, held_out in folds:
+        part = risk_score(X[train], y[train], binary(X), n_parts=0, folds=1)
+        z[held_out] = part.intercept + part.scale * part.totals(X[held_out])
+    n = np.array([(~y).sum(), y.sum()])
+    target = np.where(y, (n[1] + 1) / (n[1] + 2), 1 / (n[0] + 2))
+    model = sm.GLM(target, sm.add_constant(z), family=sm.families.Binomial()).fit()
+    assert made.slope == pytest.approx(model.params[1], abs=1e-4)
+    assert made.offset == pytest.approx(model.params[0], abs=1e-4)
+    expected = model.get_prediction(np.array([[1.0, 0.0], [1.0, 1.5]]))
+    low, high = made.interval(np.array([0.0, 1.5]))
+    limits = expected.conf_int()
+    np.testing.assert_allclose(np.column_stack([low, high]), limits, atol=1e-4)
