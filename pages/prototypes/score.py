@@ -103,8 +103,10 @@ def _options(context: ModelContext) -> dict[str, Any]:
         control = widget_state.for_multiselect(f"{name}_{digest}", options, [])
         return tuple(place.multiselect(label, options, **control))
 
+    left, right = st.columns(2)
     required = chosen(left, "Columns with points", "score_in", names)
     excluded = chosen(right, "Columns left out", "score_out", names)
+    left, right = st.columns(2)
     higher = chosen(left, "More never lowers the risk", "score_up", numbers)
     lower = chosen(right, "More never raises the risk", "score_down", numbers)
     return {

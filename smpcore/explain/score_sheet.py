@@ -64,7 +64,7 @@ def _example(score: RiskScore) -> str:
     for line in score.lines:
         column = line.column
         if column.kind == "number":
-            x[0, column.first] = column.fill
+            x[0, column.first] = round(column.fill, column.decimals)
         elif column.name not in words and column.dropped < 0:
             place = column.feature_levels.index(line.level)
             x[0, column.first + place] = 1.0
