@@ -7,12 +7,13 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import confusion_matrix
 
+from pages.prototypes.score import _TASK
 from smpcore import METHODS
 from smpcore import report as write
 from smpcore.datasets import CleaningStep
 from smpcore.readouts import Section
 from smpcore.report.document import Page
-from tests.app import calibrated, context_of, kernels, opened, sound
+from tests.app import calibrated, context_of, kernels, opened, session_of, sound
 from tests.html_document import Document
 from tests.shown import oracle
 from tests.shown.oracle import says
@@ -301,8 +302,9 @@ def test_a_threshold_that_is_set_is_in_the_report():
 
 @pytest.mark.parametrize("positive", [0, 1])
 @pytest.mark.parametrize("data", ["breast_cancer", "clinic"])
-def test_rule_card_and_report_are_about_the_outcome(data, positive):
+def test_rule_score_and_report_are_about_the_outcome(data, positive, monkeypatch):
     """Chosen on Performance once; more points mean more of that class."""
+    monkeypatch.setattr("pages.prototypes.score._PARTS", 1)
     fit = oracle.fit("smallk", data)
     query = link(fit) | {"k": "2", "n_prototypes": "1"}
     app = opened(query, "performance.py")
@@ -319,8 +321,11 @@ def test_rule_card_and_report_are_about_the_outcome(data, positive):
     texts = [text.value.replace("\\", "") for text in sound(app).markdown]
     assert any(t.startswith(f"{name}, if the sum of its points") for t in texts)
     assert f"{other} otherwise" in " ".join(texts)
-    (card,) = [t for t in texts if "if the points sum to" in t]
-    assert re.fullmatch(rf"{name} if .* or more, otherwise {other}\.", card)
+    app.segmented_control(key="prototypes_section").set_value("Score").run()
+    sound(app.button(key="find_score").click().run())
+    session_of(app).results[_TASK][1].wait(200)
+    risks = sound(app.run()).dataframe[-1].value
+    assert f"risk of {name}" in risks
     app.segmented_control(key="prototypes_section").set_value("Report").run()
     button = next(b for b in app.button if b.label == "Download the report")
     sound(button.click().run())
@@ -332,4 +337,4 @@ def test_rule_card_and_report_are_about_the_outcome(data, positive):
     # The page's table, but for what no model says.
     assert table == [[*measured], *measured.iloc[:2].to_numpy().tolist()]
     assert f"As fitted: {name} is predicted" in text
-    assert f"{name} if the points sum to" in text
+    assert f"Risk of {name}: {context.data.dataset.name}" in text

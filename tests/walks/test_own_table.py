@@ -175,7 +175,7 @@ def test_prototypes_are_read_named_and_reported(visit):
     visit.click("radio", "Rule in words")
     text = visit.page.get_by_test_id("stMain").inner_text()
     assert text.count("Hämoglobin") == text.count("Trained without Hämoglobin") == 1
-    visit.unfold("As a formula").reads("Score card")
+    visit.unfold("As a formula")
     visit.click("radio", "Why this prediction")
     for kind in ("prototypes", "columns", "category levels", "finest exact split"):
         visit.click("radio", kind)
