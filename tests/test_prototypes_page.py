@@ -324,6 +324,12 @@ def test_two_classes_get_a_score_that_columns_are_switched_off_for(monkeypatch):
     switches = page.get("button_group")[-1]
     switches.set_value([name for name in switches.options if name != first]).run()
     assert first not in list(page.dataframe[1].value["column"])
+    for label in ("More never lowers the risk", "More never raises the risk"):
+        box = next(b for b in page.multiselect if b.label == label)
+        sound(box.set_value(["mean radius"]).run())
+    page.button(key="find_score").click().run()
+    session_of(page).results[_TASK][1].wait(60)
+    assert "choose one of the two" in page.run().error[0].value
 
 
 def test_the_report_says_who_set_the_threshold_and_nothing_of_closed_rows(monkeypatch):

@@ -128,10 +128,14 @@ def _job(context: ModelContext, options: dict[str, Any]) -> Task:
     data, rows = context.data, context.data.split.train
     outcome, weights = context.model.classes[context.outcome], data.weights("train")
     signs = dict(options["signs"])
-    if clash := set(options["required"]) & set(options["excluded"]):
-        options = options | {"required": (), "excluded": tuple(clash)}
 
     def work(stop: np.ndarray, progress: np.ndarray) -> RiskScore:
+        if len(signs) < len(options["signs"]):
+            raise SmpcoreError(
+                "A column that never lowers and never raises the risk has no points: "
+                "choose one of the two, or leave it out."
+            )
+
         def report(share: float) -> None:
             progress[0] = share
 

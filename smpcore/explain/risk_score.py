@@ -300,6 +300,8 @@ def risk_score(
     classes, y_encoded = np.unique(y, return_inverse=True)
     names = {*settings.signs, *settings.required, *settings.excluded}
     _check(classes, preparation, n_lines, most_points, names)
+    if both := {*settings.required} & {*settings.excluded}:
+        raise SmpcoreError(f"Both required and excluded: {listed(sorted(both))}.")
     positive = 1
     if settings.outcome is not None:
         positive = int(np.flatnonzero(classes == settings.outcome)[0])

@@ -268,6 +268,7 @@ def test_what_cannot_be_scored_is_refused():
         ({"n_lines": 0}, "n_lines=0 should be from 1"),
         ({"most_points": 99}, "most_points=99"),
         ({"required": ["nobody"]}, "Not a column"),
+        ({"required": ["age"], "excluded": ["age"]}, "Both required and excluded"),
         ({"signs": {"sex": 1}}, "is a category"),
         ({"signs": {"age": 2}}, "should be 1 or -1"),
         ({"required": ["age", "sex"], "n_lines": 1}, "cannot have points"),
