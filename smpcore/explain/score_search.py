@@ -79,6 +79,12 @@ class Problem:
     most_points: int
 
     @property
+    def with_outcome(self) -> np.ndarray:
+        """Weight of the rows with the outcome."""
+        _, weights = self.weights.T
+        return weights
+
+    @property
     def farthest(self) -> float:
         """Size of the intercept, at most: the mean prediction is the mean outcome."""
         without, with_outcome = self.weights.sum(axis=0)
@@ -205,7 +211,7 @@ class Beam:
         z = np.matmul(cube(size), fits.beta[..., None])[..., 0]
         share = expit(np.take_along_axis(z, codes, axis=1))
         mass = problem.weights.sum(axis=1)
-        slope = (mass * share - problem.weights[:, 1]) @ problem.lines
+        slope = (mass * share - problem.with_outcome) @ problem.lines
         curved = mass * share * (1 - share)
         part = curved @ problem.lines
         spread = part * (1 - part / curved.sum(axis=1, keepdims=True))
@@ -413,14 +419,14 @@ def _profile(problem: Problem, support: Support, cells: np.ndarray, ceiling: flo
     fitted = Beam(problem).fit(cells[None], [support])
     if fitted.bound[0] > ceiling:
         return None
-    box = np.array([problem.low[chosen], problem.high[chosen]]).T
+    box = problem.low[chosen], problem.high[chosen]
     at = [
         np.unique([*np.linspace(*pair, _PIECES + 1), beta])
-        for pair, beta in zip(box, fitted.beta[0], strict=False)
+        for pair, beta in zip(np.transpose(box), fitted.beta[0], strict=False)
     ]
     sizes = [len(one) for one in at]
-    low = np.tile([*box[:, 0], -problem.farthest], (sum(sizes), 1))
-    high = np.tile([*box[:, 1], problem.farthest], (sum(sizes), 1))
+    low = np.tile([*box[0], -problem.farthest], (sum(sizes), 1))
+    high = np.tile([*box[1], problem.farthest], (sum(sizes), 1))
     which = np.repeat(np.arange(k), sizes)
     rows = np.arange(len(which))
     low[rows, which] = high[rows, which] = np.concatenate(at)
@@ -432,8 +438,8 @@ def _profile(problem: Problem, support: Support, cells: np.ndarray, ceiling: flo
         is_out = bound[which == line] > ceiling
         intervals.append(
             (
-                max(grid[is_out & (grid < beta)], default=box[line, 0]),
-                min(grid[is_out & (grid > beta)], default=box[line, 1]),
+                max(grid[is_out & (grid < beta)], default=box[0][line]),
+                min(grid[is_out & (grid > beta)], default=box[1][line]),
             )
         )
     return np.array(intervals).T
@@ -489,7 +495,7 @@ def relaxation(problem: Problem, state: np.ndarray, n_steps: int = 150) -> Cut:
     step = 4.0 / np.linalg.norm(scaled, 2) ** 2
     beta, before, t = np.zeros(len(used) + 1), np.zeros(len(used) + 1), 1.0
     for number in range(n_steps + 1):
-        slope = design.T @ (mass * expit(design @ beta) - problem.weights[:, 1])
+        slope = design.T @ (mass * expit(design @ beta) - problem.with_outcome)
         if number == n_steps:
             break
         new = beta - step * slope
@@ -499,9 +505,9 @@ def relaxation(problem: Problem, state: np.ndarray, n_steps: int = 150) -> Cut:
         beta = new + (t - 1) / after * (new - before)
         before, t = new, after
     z = design @ beta
-    loss = mass @ np.logaddexp(0.0, z) - problem.weights[:, 1] @ z
+    loss = mass @ np.logaddexp(0.0, z) - problem.with_outcome @ z
     constant = loss - slope @ beta - abs(slope[-1]) * problem.farthest
-    whole = problem.lines.T @ (mass * expit(z) - problem.weights[:, 1])
+    whole = problem.lines.T @ (mass * expit(z) - problem.with_outcome)
     gains = np.maximum(-whole * problem.low, -whole * problem.high)
     return Cut(float(constant), gains[None])
 
