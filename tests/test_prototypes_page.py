@@ -294,7 +294,7 @@ def test_a_small_linear_model_of_three_classes_has_a_card_and_others_say_why_not
     page = at("Score", {"data": "iris", "method": "supersparse"})
     assert "A score card needs a linear classifier" in words(page)
     page = at("Score", {"data": "diabetes", "method": "supersparse"})
-    assert "A score needs classes" in words(page)
+    assert "A score gives the risk of an outcome" in words(page)
 
 
 def score_of(page):

@@ -41,8 +41,11 @@ _PARTS, _LISTED, _SWITCHES = 100, 50, 40
 def section(context: ModelContext) -> None:
     """The risk score of two classes; of more the card of the model."""
     classes = context.model.classes
-    if classes is None or only_compared(context.data.dataset):
-        st.caption("A score needs classes, and columns of numbers or categories.")
+    if classes is None:
+        st.caption("A score gives the risk of an outcome; a number has its prediction.")
+        return
+    if only_compared(context.data.dataset):
+        st.caption("A score needs columns of numbers or categories.")
         return
     if len(classes) > 2:
         _card(context)

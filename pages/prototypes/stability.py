@@ -257,8 +257,7 @@ def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) 
         "range of its weight over their refits."
     )
     table_popover(lines.drop(columns=["group", "kind"]), key="stability")
-    make = partial(_choices, context, result)
-    choices = _CHOICES.get_or_make((key, n), make)
+    choices = _CHOICES.get_or_make((key, n), partial(_choices, context, result))
     if n > len(choices):
         st.caption(f"The {len(choices)} best, of {n:,}:")
     table(choices)
