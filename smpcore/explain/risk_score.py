@@ -106,6 +106,9 @@ class RiskScore:
         Whether the pool has every such set of columns.
     within : float
         What is close: the part by which a loss may be larger than the best.
+    n_left_out : tuple of (int, int)
+        Lines and training rows that were not looked at, as there were too many: bound
+        and pool are of the others.
     """
 
     lines: tuple[Line, ...]
@@ -121,6 +124,7 @@ class RiskScore:
     pool: tuple[RiskScore, ...] = ()
     complete: bool = False
     within: float = 0.0
+    n_left_out: tuple[int, int] = (0, 0)
 
     @property
     def gap(self) -> float:
@@ -293,7 +297,7 @@ def risk_score(
     >>> bool((score.predict(X) == data.y[rows]).mean() > 0.9)
     True
     """
-    settings = ScoreOptions(**options)
+    settings, n_rows = ScoreOptions(**options), len(y)
     if len(y) > MOST_ROWS:
         rows = np.arange(0, len(y), -(-len(y) // MOST_ROWS))
         X, y, settings = X[rows], y[rows], settings.of_rows(rows)
@@ -316,7 +320,10 @@ def risk_score(
         proof = Proof(task.problem(), scores, settings.within, settings.stopped)
         proof.run(settings.n_parts, lambda share: settings.progress(0.1 + 0.5 * share))
         calibration = task.calibrate(_divided(settings.folds, y_encoded), settings)
-    return _with_pool(task, proof, calibration, classes, positive)
+    score = _with_pool(task, proof, calibration, classes, positive)
+    n_left_out = task.n_lines_left_out, n_rows - len(y)
+    pool = tuple(replace(one, n_left_out=n_left_out) for one in score.pool)
+    return replace(score, pool=pool, n_left_out=n_left_out)
 
 
 def _check(classes, preparation, n_lines, most_points, names) -> None:
@@ -372,7 +379,8 @@ class _Task:
         holds = np.column_stack([line.holds(self.X) for line in lines])
         low, high = bounds_of(lines, settings.signs)
         chosen = without_equal(lines, holds, low, high)
-        if len(chosen) > MOST_CANDIDATES:
+        self.n_lines_left_out = max(0, len(chosen) - MOST_CANDIDATES)
+        if self.n_lines_left_out:
             chosen = self._promising(chosen, lines, holds, required)
         self.lines, self.holds = [lines[j] for j in chosen], holds[:, chosen]
         self.low, self.high = low[chosen], high[chosen]

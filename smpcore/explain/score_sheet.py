@@ -114,6 +114,12 @@ def search_words(score: RiskScore, complete: bool) -> str:
         f"Proved: no score of as many lines and points is below {score.bound:.4f} "
         f"(gap {number_text(score.gap)})."
     )
+    if any(score.n_left_out):
+        lines, rows = score.n_left_out
+        words += (
+            f" That is of the lines and rows that were looked at: {lines:,} lines that "
+            f"promise least and {rows:,} evenly spread rows were not."
+        )
     if complete:
         return f"{words} The pool is complete: no other set of columns is as close."
     return f"{words} The pool may lack scores: the bound does not exclude others."
@@ -124,6 +130,12 @@ def calibration_words(score: RiskScore) -> str:
     made = score.calibration
     if not made.n_rows:
         return "The risks are not calibrated: there were too few rows for folds."
+    if (made.slope, made.offset) == (1.0, 0.0):
+        return (
+            "Risks are those of the score as it is: of the whole search in "
+            f"cross-validation on {made.n_rows:.0f} training rows no calibration has a "
+            "lower log-loss; 95 % intervals are Wald's for that line."
+        )
     return (
         "Risks are calibrated by cross-validation of the whole search: slope "
         f"{made.slope:.2f}, offset {made.offset:.2f} on {made.n_rows:.0f} training "

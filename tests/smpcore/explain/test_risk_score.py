@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from smpcore import SmpcoreError, load_dataset, prepare, split
 from smpcore.datasets import Input, Preparation, make_dataset
-from smpcore.explain import risk_score
+from smpcore.explain import risk_score, search_words
 from smpcore.explain.score_lines import roundest
 from smpcore.explain.score_search import MOST_LOG_ODDS, Problem, Proof, search
 
@@ -309,9 +309,12 @@ def test_of_many_rows_and_lines_some_are_looked_at(monkeypatch):
     monkeypatch.setattr(module, "MOST_CANDIDATES", 4)
     score = risk_score(X, y, preparation, n_parts=0, required=["pressure"], n_lines=3)
     assert "pressure" in score.columns
+    assert score.n_left_out[0] > 0 == score.n_left_out[1]
     monkeypatch.setattr(module, "MOST_ROWS", 100)
     half = risk_score(X, y, preparation, n_parts=0)
     assert half.counts["rows"].sum() == pytest.approx(100)
+    assert half.pool[-1].n_left_out[1] == len(y) - 100
+    assert f"{len(y) - 100} evenly spread rows were not" in search_words(half, True)
 
 
 def test_the_calibration_is_that_of_statsmodels_on_out_of_fold_scores():
