@@ -285,6 +285,12 @@ def _arguments(score: RiskScore) -> dict[str, str]:
     return names
 
 
+def _c_text(text: str) -> str:
+    """A text in a C expression: a very long one is an array."""
+    written = c_string(text)
+    return written if written[0] == '"' else f"(const char[]){written}"
+
+
 def _condition(line: Line, argument: str, language: str) -> str:
     """When a line is true."""
     _, is_missing, is_level = _LINES[language]
@@ -294,7 +300,7 @@ def _condition(line: Line, argument: str, language: str) -> str:
         words = f"{argument} {'<' if line.negated else '>='} {line.cut!r}"
         missing = is_missing.format(argument)
     else:
-        written = c_string if language == "C" else json.dumps
+        written = _c_text if language == "C" else json.dumps
         # What is no level, or missing, makes no feature true: of two levels it counts
         # as the commoner.
         words = is_level.format(argument, written(column.levels[line.level]))

@@ -13,6 +13,7 @@ from scipy.special import expit
 from smpcore import prepare
 from smpcore.datasets import make_dataset
 from smpcore.explain import risk_score, score_code, score_files, score_section
+from smpcore.explain.score_sheet import _c_text
 
 
 @pytest.fixture(scope="module")
@@ -135,3 +136,17 @@ def test_the_sheet_says_points_risks_and_quality(scored):
     right = ((score.risk(score.totals(X)) >= 0.5) == (y == "sick")).mean()
     assert f"Training: accuracy {100 * right:.1f} %" in words[-1]
     assert example.startswith("Example")
+
+
+@pytest.mark.parametrize("text", ["ja", "n'ein?" * 1000])
+def test_a_text_of_any_length_stands_in_an_expression_of_c(text, tmp_path):
+    compared = f"strcmp(text, {_c_text(text)})"
+    program = f"#include <string.h>\nint main(int n, char **text_) {{\n"
+    program += (
+        f"    const char *text = text_[n - 1];\n    return {compared} != 0;\n}}\n"
+    )
+    tmp_path.joinpath("text.c").write_text(program)
+    command = ["gcc", "-std=c99", "-Wall", "-Werror", "text.c", "-o", "text"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    for other, same in ((text, True), (text + "x", False)):
+        assert (subprocess.run([tmp_path / "text", other]).returncode == 0) == same
