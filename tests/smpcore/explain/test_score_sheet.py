@@ -141,7 +141,7 @@ def test_the_sheet_says_points_risks_and_quality(scored):
 @pytest.mark.parametrize("text", ["ja", "n'ein?" * 1000])
 def test_a_text_of_any_length_stands_in_an_expression_of_c(text, tmp_path):
     compared = f"strcmp(text, {_c_text(text)})"
-    program = f"#include <string.h>\nint main(int n, char **text_) {{\n"
+    program = "#include <string.h>\nint main(int n, char **text_) {\n"
     program += (
         f"    const char *text = text_[n - 1];\n    return {compared} != 0;\n}}\n"
     )
