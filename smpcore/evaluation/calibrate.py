@@ -30,6 +30,7 @@ nothing is chosen: steps need more rows, and so does a choice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
@@ -103,26 +104,46 @@ def out_of_fold(
         If the training rows cannot be divided, or it was stopped.
     """
     rows = split.train
-    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
     if dataset.times is None:
         units = rows if dataset.groups is None else dataset.groups[rows]
         n_folds = max(2, min(n_folds, np.unique(units).size))
     drawn = folds(dataset, split.with_censored, n_folds)
     drawn = [fold for fold in drawn if fold.repeat == 0]
-    shared = dataset, drawn, estimator, stop
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
     all_scores = np.full((rows.size, n_outputs), np.nan)
+    options = {"executor": executor, "stop": stop, "progress": progress}
+    scored = fold_scores(estimator, dataset, drawn, **options)
+    for fold, scores in zip(drawn, scored, strict=True):
+        all_scores[np.searchsorted(rows, fold.held_out)] = scores
+    return all_scores
+
+
+def fold_scores(
+    estimator: PrototypeEstimator,
+    dataset: Dataset,
+    drawn: Sequence[Fold],
+    *,
+    executor: Executor | None = None,
+    stop: np.ndarray | None = None,
+    progress: np.ndarray | None = None,
+) -> list[np.ndarray]:
+    """Score the held-out rows of each fold by a model of the fold's other rows.
+
+    Parameters are those of `out_of_fold`; each array of the result is as its result,
+    in the order of the ``held_out`` of one fold.
+    """
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    shared, scored = (dataset, list(drawn), estimator, stop), {}
     with running(_score_fold, shared, stop, executor) as run:
-        tasks = ((number,) for number in range(len(drawn)))
-        for done, (number, scores) in enumerate(run(tasks), start=1):
+        for number, scores in run((number,) for number in range(len(drawn))):
             if scores is None or stop[0]:
                 break
-            all_scores[np.searchsorted(rows, drawn[number].held_out)] = scores
+            scored[number] = scores
             if progress is not None:
-                progress[0] = done / len(drawn)
+                progress[0] = len(scored) / len(drawn)
     if stop[0]:
         raise SmpcoreError("The fits on folds were stopped; start them again.")
-    return all_scores
+    return [scored[number] for number in range(len(drawn))]
 
 
 def _score_fold(

@@ -99,7 +99,7 @@ def folds(
         raise SmpcoreError(f"n_folds={n_folds} should be at least 2.")
     if dataset.times is not None:
         moment = distinct_times(dataset.times[rows], groups)
-        return _answered(_in_time(dataset, rows, moment, n_folds), dataset)
+        return with_answers(_in_time(dataset, rows, moment, n_folds), dataset)
     if units < n_folds:
         what = "training rows" if groups is None else "groups among the training rows"
         if units < 2:
@@ -116,10 +116,10 @@ def folds(
         drawn = _drawn(dataset, rows, groups, n_folds, seed + repeat)
         for number, (train, held_out) in enumerate(drawn):
             drawn_folds.append(Fold(rows[train], rows[held_out], repeat, number))
-    return _answered(drawn_folds, dataset)
+    return with_answers(drawn_folds, dataset)
 
 
-def _answered(drawn_folds: list[Fold], dataset: Dataset) -> list[Fold]:
+def with_answers(drawn_folds: list[Fold], dataset: Dataset) -> list[Fold]:
     """The same folds, rows without an answer kept apart (see `event_within`)."""
     if dataset.follow_up is None:
         return drawn_folds
