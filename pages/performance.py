@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.performance import confusion, subgroups, threshold
+from pages.performance import confusion, sites, subgroups, threshold
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import readouts
@@ -17,11 +17,13 @@ SECTIONS = {
         "Threshold": threshold.section,
         "Probabilities": threshold.probabilities,
         "Subgroups": subgroups.section,
+        "Sites and periods": sites.section,
     },
     "regression": {
         "Errors": subgroups.errors,
         "Intervals": threshold.probabilities,
         "Subgroups": subgroups.section,
+        "Sites and periods": sites.section,
     },
 }
 

@@ -42,7 +42,7 @@ SECTIONS = {
     "prototypes": (
         *("All", "One by one", "Rule in words", "Score", "Why this prediction"),
     ),
-    "performance": ("Threshold", "Probabilities", "Subgroups"),
+    "performance": ("Threshold", "Probabilities", "Subgroups", "Sites and periods"),
 }
 
 

@@ -1,1 +1,1 @@
-"""Performance: the confusion matrix, threshold, probabilities, errors, subgroups."""
+"""Performance: confusion, threshold, probabilities, errors, subgroups, sites."""

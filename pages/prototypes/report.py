@@ -28,6 +28,7 @@ from smpcore.report import (
     confusion_section,
     numbers_section,
     parts_section,
+    sites_section,
     subgroups_section,
     text_rule,
     typical_row,
@@ -73,6 +74,14 @@ def _subgroups(context: ModelContext) -> Section | None:
     return subgroups_section(grouping, *rows)
 
 
+def _sites(context: ModelContext) -> Section | None:
+    """The sites that were left out last on Performance; None if none were."""
+    _, task = readouts.SITES.get((context.key, context.outcome)) or ("", None)
+    if task is None or not task.done or task.problem or task.was_left:
+        return None
+    return sites_section(task.result())
+
+
 def opened(context: ModelContext) -> str:
     """How often the test part was opened, in words."""
     times, is_open = context.times_opened, context.data.dataset.open_test
@@ -95,6 +104,7 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
+        _sites(context),
         calibration_section(model, rows_of_parts(context, checked), fitted)
         if calibration is not None
         else None,

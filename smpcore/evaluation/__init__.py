@@ -84,7 +84,12 @@ from smpcore.evaluation.scores import (
     score_answers,
     wilson,
 )
-from smpcore.evaluation.sites import SiteScores, internal_external, site_columns
+from smpcore.evaluation.sites import (
+    MOST_SITES,
+    SiteScores,
+    internal_external,
+    site_columns,
+)
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
     SAME_PROTOTYPE,

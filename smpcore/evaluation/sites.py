@@ -42,7 +42,8 @@ class SiteScores:
     lines : DataFrame
         For each part: ``group``, ``fitted on`` (rows), ``rows``, of two classes
         ``events`` (rows of the outcome), ``note``, and of each measure ``measure``,
-        ``measure low`` and ``measure high``, the ends of its 95 % interval.
+        ``measure low`` and ``measure high``, the ends of its 95 % interval, and
+        ``measure by``, whose method they are of.
     measures : tuple of str
         Those of the lines: accuracy, of two classes AUC; of a regression the mean
         absolute error.
@@ -227,7 +228,10 @@ def _scores(
         outcome = 1 if dataset.outcome_code is None else dataset.outcome_code
         events = class_numbers(y, classes) == outcome
         line["events"] = int(events.sum())
+    label = READOUTS["mae" if classes is None else "accuracy"].label
     if scores is None:
+        for name in (label, "AUC") if two else (label,):
+            line |= _columns(name, Estimate(np.nan))
         return line | {"note": "not fitted: too few rows or one class elsewhere"}
     beside = _clusters(dataset, column, rows)
     beside = beside, row_weights(dataset, fold.with_censored, rows)
@@ -236,7 +240,6 @@ def _scores(
         known = np.nan_to_num(scores, nan=-np.inf)
         answers = classes[known.argmax(axis=1)]
     result = score_answers(y, answers, classes, *beside)
-    label = READOUTS["mae" if classes is None else "accuracy"].label
     line |= _columns(label, result.estimate)
     if two:
         lead = scores[:, outcome] - scores[:, 1 - outcome]
@@ -252,6 +255,6 @@ def _clusters(dataset: Dataset, column: str, rows: np.ndarray) -> np.ndarray | N
     return clusters(dataset, rows)
 
 
-def _columns(label: str, estimate: Estimate) -> dict[str, float]:
-    value, low, high, _ = estimate
-    return {label: value, f"{label} low": low, f"{label} high": high}
+def _columns(label: str, estimate: Estimate) -> dict[str, float | str]:
+    names = label, f"{label} low", f"{label} high", f"{label} by"
+    return dict(zip(names, estimate, strict=True))

@@ -15,6 +15,7 @@ from smpcore.report.sections import (
     interval_lines,
     numbers_section,
     parts_section,
+    sites_section,
     subgroups_section,
     text_rule,
     versions_section,

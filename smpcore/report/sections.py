@@ -20,12 +20,14 @@ from smpcore.datasets import (
     describe_steps,
     list_names,
     plain_number,
+    plural,
 )
 from smpcore.errors import ExportError
 from smpcore.evaluation import (
     FEWEST_ROWS,
     WILSON,
     RowMeasure,
+    SiteScores,
     calibration_measures,
     class_numbers,
     class_rates,
@@ -40,7 +42,7 @@ from smpcore.evaluation.scores import chosen_rows
 from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
-from smpcore.readouts import READOUTS, Estimate, Section, Shown, number_text
+from smpcore.readouts import READOUTS, Estimate, Section, Shown, Unit, number_text
 from smpcore.similarity import SIMILARITIES
 
 #: Packages that a refit depends on.
@@ -293,6 +295,52 @@ def subgroups_section(
         f"{FEWEST_ROWS} rows are not tested."
     )
     return Section(f"Subgroups by {grouping.column}", (words, lines))
+
+
+def sites_section(result: SiteScores) -> Section:
+    """Say how good models are at sites or in periods that they have not learned from.
+
+    As `internal_external` returns it: a line for each site, and the range over them.
+    """
+    where, what = "sites", "without its rows, on those of all other sites"
+    if result.in_time:
+        where, what = "periods", "on all earlier rows"
+    lines = []
+    for one in result.lines.to_dict("records"):
+        line = {"site" if where == "sites" else "period": one["group"]}
+        line |= {n: str(one[n]) for n in ("fitted on", "rows", "events") if n in one}
+        for name in result.measures:
+            limits = (one[name + end] for end in ("", " low", " high", " by"))
+            shown = Shown(name, Estimate(*limits), unit=_unit(name), absent="–")
+            interval = f" ({shown.interval})" if shown.interval else ""
+            line[f"{name} (95 % interval)"] = shown.text + interval
+        lines.append(line | {"note": one["note"]})
+    words = (
+        "Training and validation rows; test rows take no part. Each line is of a model "
+        f"that was fitted anew, preparation included, {what}. Settings are those of "
+        "this model: where these rows were used to choose them, the figures are too "
+        "good. Calibration and a threshold that is set are not judged here."
+    )
+    if result.unused:
+        words += f" {plural(result.unused, 'row')} without a value took no part."
+    sentences = []
+    for one in result.summary().itertuples():
+        mean, low, high = (
+            number_text(value, _unit(one.measure))
+            for value in (one.mean, one.lowest, one.highest)
+        )
+        sentences.append(
+            f"{one.measure}: from {low} to {high} over {one.parts} {where}, "
+            f"mean {mean} (each weighted equally)."
+        )
+    title = f"{where.capitalize()} by {result.column}"
+    return Section(title, (" ".join(sentences), lines, words))
+
+
+def _unit(measure: str) -> Unit:
+    if measure == READOUTS["accuracy"].label:
+        return "%"
+    return "" if measure == "AUC" else "target"
 
 
 def versions_section(

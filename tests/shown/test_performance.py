@@ -9,18 +9,21 @@ import pandas as pd
 import pytest
 from scipy.special import expit, softmax
 from scipy.stats import fisher_exact, norm
+from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     confusion_matrix,
     log_loss,
     precision_recall_curve,
+    roc_auc_score,
     roc_curve,
 )
 
 from pages.performance import operating_point, subgroups
-from smpcore import METHODS, read_table
+from smpcore import METHODS, prepare, read_table
 from tests.app import calibrated, context_of, kernels, opened, sound, until
+from tests.html_document import Document
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import CLASSES, NUMBERS, link
@@ -447,3 +450,82 @@ def test_a_group_that_differs_is_said_with_its_numbers():
     counts = [[hits[of].sum(), (~hits[of]).sum()] for of in (north, ~north)]
     assert line["p_value"] >= min(fisher_exact(counts)[1], 1.0)
     assert line["p_value"] < 0.05
+
+
+def test_sites_that_are_left_out_have_the_scores_of_fits_without_them():
+    """Training and validation rows, prepared and fitted anew on the other site."""
+    fit = oracle.fit("smp", "uneven")
+    app = section(fit, "Sites and periods")
+    assert app.selectbox(key="site_column").value == "site"
+    app.button(key="leave_sites_out").click().run()
+    app = until(app, lambda page: len(page.dataframe))
+    rows = np.sort(np.concatenate([fit.parts["train"], fit.parts["validation"]]))
+    sites, y = fit.table.frame["site"].to_numpy()[rows], fit.y[rows]
+    event, areas, shares = rarer(fit), [], []
+    for line in app.dataframe[0].value.to_dict("records"):
+        out = sites == line["site"]
+        X = prepare(fit.table, rows[~out]).transform(fit.table.frame)[rows]
+        other = clone(fit.estimator).fit(X[~out], y[~out])
+        truth = y[out] == event
+        hits = other.predict(X[out]) == y[out]
+        lead = other.decision_function(X[out])
+        lead = lead if event == other.classes_[1] else -lead
+        areas.append(roc_auc_score(truth, lead))
+        shares.append(hits.mean())
+        assert line["fitted on"] == str((~out).sum())
+        assert (line["rows"], line["events"]) == (str(out.sum()), str(truth.sum()))
+        ends = (100 * end for end in oracle.share(hits, None)[:3])
+        says(line["Accuracy (95 % interval)"], "# % (#–# %)", *ends)
+        assert line["AUC (95 % interval)"].startswith(f"{areas[-1]:.3f} (")
+    texts = [element.value.replace("\\", "") for element in app.markdown]
+    (text,) = [text for text in texts if text.startswith("Accuracy: from")]
+    measures = (100 * np.array(shares), np.array(areas))
+    says(
+        text,
+        "Accuracy: from # % to # % over # sites, mean # % (each weighted equally). "
+        "AUC: from # to # over # sites, mean # (each weighted equally).",
+        *(of for m in measures for of in (m.min(), m.max(), 2, m.mean())),
+    )
+    lines = app.dataframe[0].value.astype(str).to_numpy().tolist()
+    app.switch_page("pages/prototypes.py").run()
+    app.segmented_control(key="prototypes_section").set_value("Report").run()
+    sound(app.button(key="report_download").click().run())
+    (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
+    document = Document(sent.partition(b"\n")[2].decode())
+    assert lines in [table[1:] for table in document.tables if table]
+
+
+def test_periods_have_the_errors_of_fits_on_all_earlier_rows():
+    content = pd.DataFrame(np.random.default_rng(6).normal(size=(200, 2)).round(4))
+    content = content.set_axis(["a", "b"], axis=1)
+    content["y"] = (content["a"] + content["b"] ** 2).round(4)
+    content["day"] = pd.date_range("2021-03-01", periods=200).strftime("%Y-%m-%d")
+    of = read_table(content.to_csv(index=False).encode(), "t.csv")
+    of = of.with_roles({"y": "target", "day": "time"}, task="regression")
+    fit = oracle.Fit("supersparse", "numbers", of)
+    app = section(fit, "Sites and periods")
+    button = app.button(key="leave_sites_out")
+    assert button.label == "Predict each period"
+    button.click().run()
+    app = until(app, lambda page: len(page.dataframe))
+    rows = np.sort(np.concatenate([fit.parts["train"], fit.parts["validation"]]))
+    seen, name = 0, "Mean absolute error"
+    for line in app.dataframe[0].value.to_dict("records"):
+        first = seen or int(line["fitted on"])
+        assert first == int(line["fitted on"])
+        X = prepare(of, rows[:first]).transform(of.frame)[rows]
+        estimator = METHODS["supersparse"].estimator_for(
+            of, METHODS["supersparse"].defaults("regression")
+        )
+        estimator.fit(X[:first], fit.y[rows[:first]], times=of.times[rows[:first]])
+        seen = first + int(line["rows"])
+        errors = np.abs(estimator.predict(X) - fit.y[rows])[first:seen]
+        text = line[f"{name} (95 % interval)"]
+        says(text.partition(" ")[0], "#", errors.mean())
+    assert seen == len(rows)
+
+
+def test_without_a_column_that_makes_sites_it_says_what_makes_some():
+    app = section(oracle.fit("smp", "breast_cancer"), "Sites and periods")
+    assert any(e.value.startswith("No column makes sites") for e in app.info)
+    assert not [b for b in app.button if b.key == "leave_sites_out"]
