@@ -281,6 +281,54 @@ def test_probabilities_are_measured_where_the_file_has_the_outcome(threshold):
         oracle.says_with_ends(line["Calibration intercept"], ends[0])
         oracle.says_with_ends(line["Calibration slope"], ends[1])
     assert f"Probability of {name}, {known.sum()} rows." in said(page)
+    assert "Reliability plot, probability of" in said(page)
+    assert "Decision curve, probability of" in said(page)
+
+
+@pytest.mark.parametrize("has_groups", [True, False])
+def test_rates_of_two_classes_are_at_the_threshold_and_of_the_groups_of_the_file(
+    grouped, has_groups
+):
+    query, frame = grouped
+    bundled = load_dataset("breast_cancer")
+    swap = dict(zip(bundled.classes, bundled.classes[::-1], strict=True))
+    wrong = frame["patient"] % 13 == 0  # no rate is 100 %
+    labels = frame[bundled.target]
+    frame = frame.assign(**{bundled.target: labels.mask(wrong, labels.map(swap))})
+    file = moved(frame)
+    page = opened(query | {"threshold": "1.5"}, "apply.py")
+    bring(page, file if has_groups else file.drop(columns="patient"))
+    groups = frame["patient"].to_numpy() if has_groups else None
+    of = (t.value for t in page.dataframe if "measure" in t.value)
+    (lines,) = (table.set_index("measure") for table in of)
+    answers, context = page.dataframe[-1].value, app.context_of(page)
+    dataset = context.data.dataset
+    name = str(dataset.classes[context.outcome])
+    rest = str(dataset.classes[1 - context.outcome])
+    truth = (frame[dataset.target] == name).to_numpy()
+    right = (answers["answer"] == name).to_numpy() == truth
+    shares = {
+        "Sensitivity (recall)": (right[truth], truth),
+        "Specificity": (right[~truth], ~truth),
+        "Accuracy": (right, truth | True),
+    }
+    found = {}
+    for label, (hits, rows) in shares.items():
+        units = None if groups is None else groups[rows]
+        found[label] = oracle.share(hits, units)
+        begin = lines.loc[label, "rows"].partition(" rows")[0]
+        says(begin, "# of #", hits.sum(), len(hits))
+    two = found["Sensitivity (recall)"], found["Specificity"]
+    values = oracle.predictive(*two, truth.mean())
+    words = ("Positive predictive value", "Negative predictive value")
+    for label, value in (found | dict(zip(words, values, strict=True))).items():
+        says(lines.loc[label, "value"], "# %", 100 * value[0])
+        limits = (100 * end for end in value[1:3])
+        says(lines.loc[label, "95 % interval"], "#–# %", *limits)
+    margin = answers[f"score of {name}"] - answers[f"score of {rest}"]
+    value, low, high = oracle.area(margin.to_numpy(), truth, groups)
+    says(lines.loc["AUC", "value"], "#", value)
+    says(lines.loc["AUC", "95 % interval"], "#–#", low, high)
 
 
 def test_answers_within_the_band_are_marked_and_counted_like_all_others():

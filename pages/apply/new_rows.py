@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.apply import validation
 from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui import explanation_sheet
@@ -28,17 +29,11 @@ from smpcore.datasets import (
     Preparation,
     list_names,
     plain_number,
-    plural,
     read_frame,
     read_similarities,
     used_matrices,
 )
 from smpcore.readouts import READOUTS, Shown, number_text
-from smpcore.report import (
-    ABOUT_CALIBRATION,
-    calibration_lines,
-    compared_probabilities,
-)
 
 _FILE = Slot[OpenFile | None]("new_rows")
 _READING = Slot[Task]("reading new_rows")
@@ -301,10 +296,9 @@ def read_out(
         _counts(scores, model.order)
         if model.band:
             st.caption(BAND_NOTE)
-        if model.calibration is not None:
-            moved = model.intercept - fitted.intercept
-            of_rows = truth, groups, weights
-            _probabilities(model, table.iloc[rows], *of_rows, moved)
+        y_encoded = evaluation.class_numbers(truth, model.classes)
+        of_rows = table.iloc[rows], y_encoded, groups, weights
+        validation.section(validation.LabelledRows(model, fitted, *of_rows))
     else:
         _errors(scores, data)
     for sentence in shortcomings(scores, data):
@@ -342,36 +336,6 @@ def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:
         "recall": ["" if np.isnan(share) else number_text(share) for share in recall],
     }
     show_table(lines)
-
-
-def _probabilities(
-    model: PrototypeModel,
-    table: pd.DataFrame,
-    truth: np.ndarray,
-    groups: np.ndarray | None,
-    weights: np.ndarray | None,
-    moved: np.ndarray,
-) -> None:
-    """How good the probabilities are of the rows that have some."""
-    shares, scores = (
-        table[[f"{what} of {name}" for name in model.classes]].to_numpy()
-        for what in ("probability", "score")
-    )
-    known = np.isfinite(shares).all(axis=1)
-    if not known.any():
-        return
-    compared = compared_probabilities(shares[known], scores[known] - moved)
-    y_encoded = evaluation.class_numbers(truth[known], model.classes)
-    of_rows = (None if array is None else array[known] for array in (groups, weights))
-    show_table(calibration_lines(compared, y_encoded, model.outcome, *of_rows))
-    event = "that the most probable class is right"
-    if len(model.classes) == 2:
-        event = f"of {model.classes[model.outcome]}"
-    words = f"Probability {event}, {plural(int(known.sum()), 'row')}."
-    if not known.all():
-        words += f" {plural(int((~known).sum()), 'row')} far from the training data "
-        words += "without a probability."
-    message(st.caption, f"{words} {ABOUT_CALIBRATION}")
 
 
 def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,12 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows, OperatingPoint
 from pages.state import widget_state
 from pages.state.session import Slot
-from pages.ui import readouts
-from pages.ui.elements import expander, problems_shown, table
+from pages.ui import charts, readouts
+from pages.ui.elements import problems_shown, table
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
-from smpcore.datasets import plain_number, plural
+from smpcore.datasets import plain_number
 from smpcore.readouts import Shown
 from smpcore.report import (
     ABOUT_CALIBRATION,
@@ -30,32 +30,7 @@ from smpcore.report import (
     interval_lines,
 )
 
-
-def _side_by_side(
-    figures: Sequence[tuple[str, Any, str, str]],
-    subject: str,
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
-    """Show figures by title, with a term of the glossary and more words each."""
-    columns = st.columns(max(2, len(figures)))
-    for column, (title, figure, term, more) in zip(columns, figures, strict=False):
-        alt = f"{title}{subject}"
-        column.plotly_chart(figure, key=f"performance_{title}", alt=alt)
-        column.caption(f"{alt}.{more}", help=define(term))
-    with expander("Show as tables", "curves", "table"):
-        for name, lines in tables.items():
-            st.caption(f"{name}.")
-            table(lines)
-
-
 BASELINE = "training class shares"
-_SMOOTHED = (
-    " Smoothed: logistic regression on the log-odds, with a restricted cubic spline "
-    "from 50 rows of the rarer kind on, and Wald's 95 % interval at each point."
-)
-_NOT_SMOOTHED = (
-    " No smoothed curve: these rows are too few for one, or parted without an error."
-)
 
 
 @st.fragment
@@ -92,29 +67,11 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
         subject = f"of {short_label(rows.names[rows.outcome])}"
     compared = _compared(rows, model)
     table(calibration_lines(compared, rows.truth, rows.outcome, **rows.dependence()))
-    known = rows.truth >= 0
-    truth, of_rows = rows.truth[known], rows.dependence(known)
-    checked = {
-        name: evaluation.event(compared[name][known], truth, rows.outcome)
-        for name in (CALIBRATED, SOFTMAX)
-    }
-    bins, curves = (
-        {name: measure(*one, **of_rows) for name, one in checked.items()}
-        for measure in (evaluation.reliability, evaluation.calibration_curve)
+    of_both = {name: compared[name] for name in (CALIBRATED, SOFTMAX)}
+    names = subject, f"{rows.part} row"
+    charts.of_probabilities(
+        of_both, rows.truth, rows.outcome, names, **rows.dependence()
     )
-    figure = figures.reliability(bins, curves, subject)
-    words = _SMOOTHED if len(curves[CALIBRATED]) else _NOT_SMOOTHED
-    drawn = [("Reliability plot", figure, "Calibration", words)]
-    tables = {f"Reliability, {name}": lines for name, lines in bins.items()}
-    tables |= {f"Smoothed, {name}": one for name, one in curves.items() if len(one)}
-    if rows.is_binary:
-        curve = tables["Decision curve"] = evaluation.decision_curve(
-            *checked[CALIBRATED], **of_rows
-        )
-        figure = figures.decision_curve(curve)
-        drawn.append(("Decision curve", figure, "Decision curve", ""))
-    subject = f", probability {subject}, {plural(len(truth), f'{rows.part} row')}"
-    _side_by_side(drawn, subject, tables)
     _basis(model, rows)
 
 
@@ -207,7 +164,7 @@ def _curves(rows: EvaluatedRows) -> None:
     drawn = _figures(points, curve, (threshold, band), area)
     subject = f" on {len(truth)} {rows.title}"
     subject += ", with those within the band" if band else ""
-    _side_by_side(drawn, subject, {"Thresholds": points, "Reject bands": curve})
+    charts.side_by_side(drawn, subject, {"Thresholds": points, "Reject bands": curve})
     operating_point.use(rows)
 
 
