@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.apply import new_rows
+from pages.apply import new_rows, validation
 from pages.state import session
 from pages.ui import readouts
 from pages.ui.elements import await_fit, problems_shown, trained_on
@@ -44,7 +44,9 @@ if matched.labels is not None:
     )
     fitted = context.fit().finished().model_
     of_rows = answers, matched.labels, scored, *dependence
-    new_rows.read_out(model, data, *of_rows, fitted)
+    recalibrated = new_rows.read_out(model, data, *of_rows, fitted)
+    if recalibrated is not None:
+        answers = validation.with_probabilities(answers, model.classes, recalibrated)
 names = new_rows.carried(file, data)
 new_rows.shown(file, names, answers)
 if not only_compared(data.dataset):  # a sheet is about columns

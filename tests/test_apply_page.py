@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import softmax
-from sklearn.metrics import brier_score_loss
+from scipy.special import expit, logit, softmax
+from sklearn.metrics import brier_score_loss, log_loss
 
 from pages.apply.new_rows import _written
 from pages.ui import files
@@ -285,17 +285,21 @@ def test_probabilities_are_measured_where_the_file_has_the_outcome(threshold):
     assert "Decision curve, probability of" in said(page)
 
 
+def mislabelled(frame):
+    """New rows in which every 13th group has the other class: no rate is 100 %."""
+    bundled = load_dataset("breast_cancer")
+    swap = dict(zip(bundled.classes, bundled.classes[::-1], strict=True))
+    labels = frame[bundled.target]
+    labels = labels.mask(frame["patient"] % 13 == 0, labels.map(swap))
+    return moved(frame.assign(**{bundled.target: labels}))
+
+
 @pytest.mark.parametrize("has_groups", [True, False])
 def test_rates_of_two_classes_are_at_the_threshold_and_of_the_groups_of_the_file(
     grouped, has_groups
 ):
     query, frame = grouped
-    bundled = load_dataset("breast_cancer")
-    swap = dict(zip(bundled.classes, bundled.classes[::-1], strict=True))
-    wrong = frame["patient"] % 13 == 0  # no rate is 100 %
-    labels = frame[bundled.target]
-    frame = frame.assign(**{bundled.target: labels.mask(wrong, labels.map(swap))})
-    file = moved(frame)
+    file = mislabelled(frame)
     page = opened(query | {"threshold": "1.5"}, "apply.py")
     bring(page, file if has_groups else file.drop(columns="patient"))
     groups = frame["patient"].to_numpy() if has_groups else None
@@ -305,7 +309,7 @@ def test_rates_of_two_classes_are_at_the_threshold_and_of_the_groups_of_the_file
     dataset = context.data.dataset
     name = str(dataset.classes[context.outcome])
     rest = str(dataset.classes[1 - context.outcome])
-    truth = (frame[dataset.target] == name).to_numpy()
+    truth = (file[dataset.target] == name).to_numpy()
     right = (answers["answer"] == name).to_numpy() == truth
     shares = {
         "Sensitivity (recall)": (right[truth], truth),
@@ -329,6 +333,68 @@ def test_rates_of_two_classes_are_at_the_threshold_and_of_the_groups_of_the_file
     value, low, high = oracle.area(margin.to_numpy(), truth, groups)
     says(lines.loc["AUC", "value"], "#", value)
     says(lines.loc["AUC", "95 % interval"], "#–#", low, high)
+
+
+@pytest.mark.parametrize("has_groups", [True, False])
+def test_recalibration_on_the_file_is_a_logistic_regression(grouped, has_groups):
+    query, frame = grouped
+    file = mislabelled(frame)
+    page = opened(query | {"threshold": "1.5"}, "apply.py")
+    page = app.calibrated(
+        bring(page, file if has_groups else file.drop(columns="patient"))
+    )
+    (lines,) = (t.value for t in page.dataframe if "recalibration" in t.value)
+    lines, context = lines.set_index("recalibration"), app.context_of(page)
+    answers, dataset = page.dataframe[-1].value, context.data.dataset
+    name = str(dataset.classes[context.outcome])
+    probability = f"probability of {name}"
+    known = answers[probability].notna().to_numpy()
+    truth = (file[dataset.target] == name).to_numpy()[known] * 1.0
+    p = answers[probability].to_numpy()[known]
+    # At the border the other class is answered no more.
+    of_outcome = (answers["answer"] == name).to_numpy()[known]
+    lowest, highest = p[of_outcome].min(), p[~of_outcome].max()
+    assert lowest >= highest
+    lead, constant = logit(p), np.ones((len(p), 1))
+    kinds = {"intercept": (constant, lead), "intercept and slope": (None, None)}
+    assert set(lines.index) == {"none", "intercept"} | (
+        set() if has_groups else {"intercept and slope"}
+    )
+    for kind in lines.index[1:]:
+        X, offset = kinds[kind]
+        X = np.c_[constant, lead] if X is None else X
+        fitted, _ = oracle.binomial(X, truth, None, None, offset)
+        values = [*fitted.params, 1.0][:2]
+        line = lines.loc[kind]
+        assert [line["intercept"], line["slope"]] == pytest.approx(values, abs=1e-6)
+        shares = expit(values[0] + values[1] * lead)
+        curves = context.model().calibration.curves
+        near = {"abs": 1e-3 if curves else 1e-9}
+        of = line["Brier score, apparent"], line["log-loss, apparent"]
+        assert of[0] == pytest.approx(brier_score_loss(truth, shares), **near)
+        assert of[1] == pytest.approx(log_loss(truth, shares), **near)
+        begin = f"With the {kind}, the mean probability of {name} goes from "
+        sentence = said(page).partition(begin)[2].partition(" rows change")[0]
+        of_all = f"# % to # % (observed: # %), and {{}} of {len(p)}"
+        count = re.search(r"and (\d+) of", sentence)[1]
+        means = (100 * np.mean(one) for one in (p, shares, truth))
+        says(sentence, of_all.format(count), *means)
+        limit = re.search(rf"{re.escape(begin)}.*? probability, ([\d.]+) %", said(page))
+        border = float(limit[1]) / 100
+        assert highest - 5e-4 <= border <= lowest + 5e-4
+        crossed = ((shares > border) != of_outcome).sum()
+        assert abs(crossed - int(count)) <= 1  # the border is rounded
+        key = "recalibration"
+        sound(page.segmented_control(key=key).set_value(kind).run())
+        table = page.dataframe[-1].value
+        np.testing.assert_allclose(table[probability][known], shares, atol=near["abs"])
+        of_answer = np.where(of_outcome, shares, 1 - shares)
+        np.testing.assert_allclose(
+            table["probability"][known], of_answer, atol=near["abs"]
+        )
+        assert "stay as fitted" in said(page)
+        same = [c for c in table if not c.startswith("probability")]
+        pd.testing.assert_frame_equal(table[same], answers[same])
 
 
 def test_answers_within_the_band_are_marked_and_counted_like_all_others():

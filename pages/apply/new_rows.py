@@ -33,6 +33,7 @@ from smpcore.datasets import (
     read_similarities,
     used_matrices,
 )
+from smpcore.model import Calibration
 from smpcore.readouts import READOUTS, Shown, number_text
 
 _FILE = Slot[OpenFile | None]("new_rows")
@@ -274,23 +275,24 @@ def read_out(
     groups: np.ndarray | None,
     weights: np.ndarray | None,
     fitted: PrototypeModel,
-) -> None:
+) -> Calibration | None:
     """How good the answers are to the rows that are scored, beside no other part.
 
-    `fitted` is the model without a threshold that was moved.
+    `fitted` is the model without a threshold that was moved. Returns the recalibration
+    that the visitor takes, if any.
     """
     table, labels = table[scored], labels[scored]
     if not len(table):
-        return
+        return None
     rows, truth, notices = evaluation.labelled(labels, model.classes)
     for notice in notices:
         message(st.warning, notice)
     if not rows.size:
-        return
+        return None
     groups, weights = (
         None if array is None else array[scored][rows] for array in (groups, weights)
     )
-    answers = table["answer"].to_numpy()[rows]
+    answers, taken = table["answer"].to_numpy()[rows], None
     scores = evaluation.score_answers(truth, answers, model.classes, groups, weights)
     if isinstance(scores, evaluation.Scores):
         _counts(scores, model.order)
@@ -298,13 +300,14 @@ def read_out(
             st.caption(BAND_NOTE)
         y_encoded = evaluation.class_numbers(truth, model.classes)
         of_rows = table.iloc[rows], y_encoded, groups, weights
-        validation.section(validation.LabelledRows(model, fitted, *of_rows))
+        taken = validation.section(validation.LabelledRows(model, fitted, *of_rows))
     else:
         _errors(scores, data)
     for sentence in shortcomings(scores, data):
         message(st.warning, sentence)
     _dependent(data, groups)
     _weighted(data, weights)
+    return taken
 
 
 def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:

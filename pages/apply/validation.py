@@ -9,15 +9,30 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.state import widget_state
 from pages.ui import charts
-from pages.ui.elements import table
+from pages.ui.elements import problems_shown, table
 from pages.ui.text import define, message, short_label
 from smpcore import PrototypeModel, evaluation
 from smpcore.datasets import plural
+from smpcore.model import Calibration
+from smpcore.readouts import number_text
 from smpcore.report import (
     ABOUT_CALIBRATION,
     calibration_lines,
     compared_probabilities,
+)
+
+AS_FITTED = "as fitted"
+_ABOUT_RECALIBRATION = (
+    "Intercept and slope of a logistic regression on the log-odds, fitted to these "
+    "rows. Log-loss and Brier score: on folds that it is fitted without; apparent: on "
+    "the rows that it is fitted to."
+)
+_FEW = "A slope is fitted from 50 independent rows of the rarer class on."
+_TAKEN = (
+    "Recalibrated on this file: the probabilities in the table and the downloads. "
+    "Answers, scores and case sheets stay as fitted."
 )
 
 
@@ -60,15 +75,22 @@ class LabelledRows:
         return LabelledRows(self.model, self.fitted, self.answers[rows], *of_rows)
 
 
-def section(rows: LabelledRows) -> None:
-    """Rates of two classes, and how good the probabilities are of rows with some."""
-    if len(rows.model.classes) == 2:
+def section(rows: LabelledRows) -> Calibration | None:
+    """Rates of two classes, and how good the probabilities are of rows with some.
+
+    Returns the recalibration that the visitor takes; None: probabilities as fitted.
+    """
+    is_binary = len(rows.model.classes) == 2
+    if is_binary:
         _rates(rows)
     if rows.model.calibration is None:
-        return
+        return None
     known = np.isfinite(rows.of_classes("probability")).all(axis=1)
-    if known.any():
-        _probabilities(rows.chosen(known), int((~known).sum()))
+    if not known.any():
+        return None
+    with_some = rows.chosen(known)
+    _probabilities(with_some, int((~known).sum()))
+    return _recalibration(with_some) if is_binary else None
 
 
 def _rates(rows: LabelledRows) -> None:
@@ -108,3 +130,65 @@ def _probabilities(rows: LabelledRows, n_far: int) -> None:
         words += "probability."
     message(st.caption, f"{words} {ABOUT_CALIBRATION}")
     charts.of_probabilities(compared, *of_rows, (rows.event, "row"), **dependence)
+
+
+def _recalibration(rows: LabelledRows) -> Calibration | None:
+    """Compare recalibrations on these rows; the one that the visitor takes."""
+    model, known = rows.model, rows.y_encoded >= 0
+    of_rows = model.calibration, rows.scores, rows.y_encoded
+    st.markdown("**Recalibrate here**", help=define("Calibration"))
+    lines = evaluation.recalibration_table(
+        *of_rows, model.outcome, rows.clusters, rows.weights
+    )
+    table(lines)
+    kinds, words = {}, []
+    for kind in lines["recalibration"].iloc[1:]:
+        with problems_shown(st.info):
+            kinds[kind] = evaluation.recalibrate(*of_rows, kind, rows.weights)
+            words.append(_change(rows.chosen(known), kind, kinds[kind]))
+    if len(lines) == 2:
+        words.append(_FEW)
+    message(st.caption, " ".join([_ABOUT_RECALIBRATION, *words]))
+    if not kinds:
+        return None
+    label = "Probabilities in the table and the downloads"
+    options = [AS_FITTED, *kinds]
+    chosen = widget_state.choose_one(st, label, options, "recalibration", buttons=True)
+    if chosen != AS_FITTED:
+        st.caption(_TAKEN)
+    return kinds.get(chosen)
+
+
+def _change(rows: LabelledRows, kind: str, changed: Calibration) -> str:
+    """What a recalibration changes of the rows, as a sentence."""
+    model, outcome = rows.model, rows.model.outcome
+    at_border = np.array([[0.0, model.tie]])
+    limit = model.calibration.probabilities(at_border)[0, outcome]
+    before, after = (
+        of.probabilities(rows.scores)[:, outcome] for of in (model.calibration, changed)
+    )
+    means = (
+        number_text(float(np.average(of, weights=rows.weights)))
+        for of in (before, after, rows.y_encoded == outcome)
+    )
+    moved = int(((before > limit) != (after > limit)).sum())
+    start, end, observed = means
+    return (
+        f"With the {kind}, the mean probability {rows.event} goes from {start} to "
+        f"{end} (observed: {observed}), and {moved:,} of "
+        f"{plural(len(before), 'row')} change side of the threshold's probability, {number_text(float(limit))}."
+    )
+
+
+def with_probabilities(
+    answers: pd.DataFrame, classes: np.ndarray, calibration: Calibration
+) -> pd.DataFrame:
+    """The answers with the probabilities of another calibration."""
+    names = [f"probability of {name}" for name in classes]
+    scores = answers[[f"score of {name}" for name in classes]].to_numpy()
+    shares = calibration.probabilities(scores)
+    shares[answers[names].isna().to_numpy()] = np.nan
+    numbers = evaluation.class_numbers(answers["answer"].to_numpy(), classes)
+    columns = dict(zip(names, shares.T, strict=True))
+    columns["probability"] = shares[np.arange(len(shares)), numbers]
+    return answers.assign(**columns)

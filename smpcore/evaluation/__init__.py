@@ -70,6 +70,11 @@ from smpcore.evaluation.operating import (
     threshold_for_cost,
     threshold_for_sensitivity,
 )
+from smpcore.evaluation.recalibrate import (
+    RECALIBRATIONS,
+    recalibrate,
+    recalibration_table,
+)
 from smpcore.evaluation.scores import (
     STUDENT,
     WILSON,

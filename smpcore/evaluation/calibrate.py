@@ -289,8 +289,7 @@ def calibrate(
             "each class; give training more rows of it."
         )
     weights = np.ones(len(y)) if weights is None else weights
-    pairs = np.unique(np.column_stack([y_encoded, clusters]), axis=0)
-    few = np.bincount(pairs[:, 0]).min() < FEW_ROWS
+    few = not has_enough_rows(y_encoded, clusters)
     losses = _log_losses(scores, y_encoded, clusters, weights, few)
     chosen = _candidates(scores, y_encoded, weights, few)[np.nanargmin(losses)]
     return replace(chosen, losses=losses)
@@ -325,12 +324,8 @@ def _log_losses(
 
     Rows that depend on each other are in one fold.
     """
-    _, unit = np.unique(clusters, return_inverse=True)
-    order = np.random.default_rng(0).permutation(int(unit.max()) + 1)
-    fold = (order % N_FOLDS)[unit]
     losses = np.full((len(CALIBRATORS), len(scores)), np.nan)
-    for number in np.unique(fold):
-        held_out = fold == number
+    for held_out in held_out_rows(clusters):
         rest = chosen_rows(~held_out, scores, y_encoded, weights)
         places = np.arange(held_out.sum()), y_encoded[held_out]
         for which, candidate in enumerate(_candidates(*rest, few)):
@@ -338,6 +333,29 @@ def _log_losses(
                 shares = candidate.probabilities(scores[held_out])[places]
                 losses[which, held_out] = -np.log(np.maximum(shares, _LEAST))
     return np.average(losses, axis=1, weights=weights)
+
+
+def held_out_rows(clusters: np.ndarray) -> list[np.ndarray]:
+    """Which rows each fold holds out; those of a cluster are in one."""
+    _, unit = np.unique(clusters, return_inverse=True)
+    order = np.random.default_rng(0).permutation(int(unit.max()) + 1)
+    fold = (order % N_FOLDS)[unit]
+    return [fold == number for number in np.unique(fold)]
+
+
+def has_enough_rows(y_encoded: np.ndarray, clusters: np.ndarray) -> bool:
+    """Whether each class has `FEW_ROWS` rows that do not depend on each other."""
+    _, unit = np.unique(clusters, return_inverse=True)
+    pairs = np.unique(np.column_stack([y_encoded, unit]), axis=0)
+    return bool(np.bincount(pairs[:, 0]).min() >= FEW_ROWS)
+
+
+def log_loss(
+    shares: np.ndarray, y_encoded: np.ndarray, weights: np.ndarray | None
+) -> float:
+    """Mean negative logarithm of the probabilities of what occurred."""
+    right = shares[np.arange(len(shares)), y_encoded]
+    return float(np.average(-np.log(np.maximum(right, _LEAST)), weights=weights))
 
 
 def _least(weights: np.ndarray) -> float:

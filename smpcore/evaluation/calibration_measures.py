@@ -62,7 +62,7 @@ class _Logistic(NamedTuple):
     method: str
 
 
-def _logistic(
+def fit_logistic(
     X: np.ndarray,
     y: np.ndarray,
     clusters: np.ndarray | None,
@@ -132,7 +132,8 @@ def _robust(
     return _Logistic(theta, inverse @ middle @ inverse, quantile, ROBUST)
 
 
-def _log_odds(probability: np.ndarray) -> np.ndarray:
+def clipped_log_odds(probability: np.ndarray) -> np.ndarray:
+    """Log-odds, finite also where a probability is 0 or 1."""
     return logit(np.clip(probability, _NEAREST, 1 - _NEAREST))
 
 
@@ -172,8 +173,8 @@ def calibration_intercept(
         NaN where the event occurred in all rows, or in none.
     """
     constant, truth = np.ones((len(truth), 1)), np.asarray(truth, np.float64)
-    offset = _log_odds(probability)
-    return _estimate(_logistic(constant, truth, clusters, weights, offset))
+    offset = clipped_log_odds(probability)
+    return _estimate(fit_logistic(constant, truth, clusters, weights, offset))
 
 
 def calibration_slope(
@@ -202,8 +203,8 @@ def calibration_slope(
         NaN where the probabilities are equal, or part the rows without an error. No
         interval where there are too few clusters for one.
     """
-    X = np.column_stack([np.ones(len(truth)), _log_odds(probability)])
-    return _estimate(_logistic(X, np.asarray(truth, np.float64), clusters, weights))
+    X = np.column_stack([np.ones(len(truth)), clipped_log_odds(probability)])
+    return _estimate(fit_logistic(X, np.asarray(truth, np.float64), clusters, weights))
 
 
 def calibration_curve(
@@ -237,17 +238,17 @@ def calibration_curve(
         Wald's 95 % interval of the log-odds at each point by itself. No lines where no
         curve has a largest likelihood, or the clusters are too few for an interval.
     """
-    truth, lead = np.asarray(truth, np.float64), _log_odds(probability)
+    truth, lead = np.asarray(truth, np.float64), clipped_log_odds(probability)
     rarer = min(truth.sum(), len(truth) - truth.sum())
     lines = []
     for least, shares in _KNOTS:
         breakpoints = np.unique(np.quantile(lead, shares))
         if rarer < least or len(breakpoints) < len(shares):
             continue
-        fitted = _logistic(_spline(lead, breakpoints), truth, clusters, weights)
+        fitted = fit_logistic(_spline(lead, breakpoints), truth, clusters, weights)
         if fitted is not None and fitted.method:
             grid = np.linspace(*expit(breakpoints[[0, -1]]), _N_POINTS)
-            X = _spline(_log_odds(grid), breakpoints)
+            X = _spline(clipped_log_odds(grid), breakpoints)
             middle = X @ fitted.coefficients
             variance = np.sum((X @ fitted.covariance) * X, axis=1)
             half = fitted.quantile * np.sqrt(variance)
