@@ -47,7 +47,10 @@ if matched.labels is not None:
     recalibrated = new_rows.read_out(model, data, *of_rows, fitted)
     if recalibrated is not None:
         answers = validation.with_probabilities(answers, model.classes, recalibrated)
+is_table = not only_compared(data.dataset)  # what follows is about columns
+if is_table:
+    validation.drift(data, file, matched, used)
 names = new_rows.carried(file, data)
 new_rows.shown(file, names, answers)
-if not only_compared(data.dataset):  # a sheet is about columns
+if is_table:
     new_rows.sheet(context, file, matched, file.content[names])

@@ -397,6 +397,32 @@ def test_recalibration_on_the_file_is_a_logistic_regression(grouped, has_groups)
         pd.testing.assert_frame_equal(table[same], answers[same])
 
 
+def test_each_column_of_the_file_is_beside_that_of_training():
+    bundled = load_dataset("breast_cancer")
+    page = opened({"data": "breast_cancer"}, "apply.py")
+    used = page.dataframe[0].value["column"].tolist()
+    scale = np.linspace(0.5, 1.5, len(used))
+    file = moved(bundled.frame)[used] * scale
+    file.iloc[:57, 0] = np.nan
+    bring(page, file)
+    (lines,) = (t.value for t in page.dataframe if "difference" in t.value)
+    training = bundled.frame[used].iloc[app.context_of(page).data.split.train]
+    gap = file.mean() - training.mean()
+    sizes = gap / np.sqrt((file.var(ddof=0) + training.var(ddof=0)) / 2)
+    order = sizes.abs().sort_values(ascending=False).index[:10]
+    assert lines["column"].tolist() == order.tolist()
+    for line in lines.set_index("column").itertuples():
+        says(line.difference.replace("+", ""), "# SD", sizes[line.Index])
+        for words, table in ((line.training, training), (line.file, file)):
+            column = table[line.Index]
+            says(words, "# (median #)", column.mean(), column.median())
+    missing = dict(zip(lines["column"], lines["missing in file"], strict=True))
+    for name, share in missing.items():
+        says(share, "# %", 100 * file[name].isna().mean())
+    count = f"The 10 that differ most of {len(used)} columns"
+    assert (count if len(used) > 10 else f"{len(used)} columns") in said(page)
+
+
 def test_answers_within_the_band_are_marked_and_counted_like_all_others():
     link = {"data": "breast_cancer", "threshold": "1.5", "band": "1.2"}
     page = opened(link, "apply.py")

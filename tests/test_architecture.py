@@ -500,6 +500,7 @@ _PLACES = {
     ("performance/confusion.py", "matrix.truth == 0"): "the outcome is first",
     ("prototypes/detail.py", "score of {names[1]}"): "the outcome is last",
     ("evaluation/operating.py", "_direction(model)"): "here it is turned, once",
+    ("evaluation/recalibrate.py", "clipped_log_odds("): "the table turns it, once",
     **{
         (name, part): "a regression has one output"
         for name, part in (

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.state import widget_state
+from pages.state.session import Slot
 from pages.ui import charts
-from pages.ui.elements import problems_shown, table
+from pages.ui.elements import expander, problems_shown, table
+from pages.ui.files import OpenFile
 from pages.ui.text import define, message, short_label
+from pages.work.cache import Parts, pairs
 from smpcore import PrototypeModel, evaluation
 from smpcore.datasets import plural
 from smpcore.model import Calibration
@@ -23,6 +27,14 @@ from smpcore.report import (
     compared_probabilities,
 )
 
+_DRIFT = Slot[pd.DataFrame]("drift")
+#: Columns of the table of differences.
+MOST_COLUMNS = 10
+_ABOUT_DRIFT = (
+    "Numbers: mean and median; the difference of both means over their pooled standard "
+    "deviation (SD). Categories: the most frequent level in training; the largest "
+    "change of a level's share. Rows count alike."
+)
 AS_FITTED = "as fitted"
 _ABOUT_RECALIBRATION = (
     "Intercept and slope of a logistic regression on the log-odds, fitted to these "
@@ -165,18 +177,20 @@ def _change(rows: LabelledRows, kind: str, changed: Calibration) -> str:
     at_border = np.array([[0.0, model.tie]])
     limit = model.calibration.probabilities(at_border)[0, outcome]
     before, after = (
-        of.probabilities(rows.scores)[:, outcome] for of in (model.calibration, changed)
+        one.probabilities(rows.scores)[:, outcome]
+        for one in (model.calibration, changed)
     )
     means = (
-        number_text(float(np.average(of, weights=rows.weights)))
-        for of in (before, after, rows.y_encoded == outcome)
+        number_text(float(np.average(values, weights=rows.weights)))
+        for values in (before, after, rows.y_encoded == outcome)
     )
     moved = int(((before > limit) != (after > limit)).sum())
     start, end, observed = means
     return (
         f"With the {kind}, the mean probability {rows.event} goes from {start} to "
         f"{end} (observed: {observed}), and {moved:,} of "
-        f"{plural(len(before), 'row')} change side of the threshold's probability, {number_text(float(limit))}."
+        f"{plural(len(before), 'row')} change side of the "
+        f"threshold's probability, {number_text(float(limit))}."
     )
 
 
@@ -192,3 +206,26 @@ def with_probabilities(
     columns = dict(zip(names, shares.T, strict=True))
     columns["probability"] = shares[np.arange(len(shares)), numbers]
     return answers.assign(**columns)
+
+
+def drift(
+    data: Parts, file: OpenFile, matched: evaluation.Matched, used: Collection[str]
+) -> None:
+    """The columns that the model uses, in the training rows and in the file."""
+    inputs = [column for column in data.preparation.inputs if column.name in used]
+    training = data.dataset.frame.iloc[data.split.train]
+    compare = partial(evaluation.column_drift, training, matched.frame, inputs)
+    parts = data.dataset.digest, data.split.key
+    key = file.id, parts, pairs(file.replaced), tuple(sorted(used))
+    lines = _DRIFT.get_or_make(key, compare)
+    if lines.empty:
+        return
+    with expander("Columns in training and in this file", "drift", "compare_arrows"):
+        shown = lines.iloc[:MOST_COLUMNS].drop(columns="size")
+        for name in ("missing in training", "missing in file"):
+            shown[name] = shown[name].map(number_text)
+        table(shown)
+        words = plural(len(lines), "column")
+        if len(lines) > MOST_COLUMNS:
+            words = f"The {MOST_COLUMNS} that differ most of {words}"
+        message(st.caption, f"{words} that the model uses. {_ABOUT_DRIFT}")

@@ -33,6 +33,7 @@ from smpcore.evaluation.differences import (
     paired_difference,
     simultaneous_differences,
 )
+from smpcore.evaluation.drift import column_drift
 from smpcore.evaluation.executors import edition, end_with_parent, engine, run_one
 from smpcore.evaluation.folds import (
     Fold,
