@@ -53,7 +53,7 @@ def of_probabilities(
     `names` say what the probability is of, and what a row is.
     """
     known = y_encoded >= 0
-    truth, subject = y_encoded[known], names[0]
+    truth, (subject, row) = y_encoded[known], names
     of_rows = [None if one is None else one[known] for one in (clusters, weights)]
     checked = {
         name: evaluation.event(shares[known], truth, outcome)
@@ -74,5 +74,5 @@ def of_probabilities(
         tables["Decision curve"] = curve
         figure = figures.decision_curve(curve)
         drawn.append(("Decision curve", figure, "Decision curve", ""))
-    subject = f", probability {subject}, {plural(len(truth), names[1])}"
+    subject = f", probability {subject}, {plural(len(truth), row)}"
     side_by_side(drawn, subject, tables)

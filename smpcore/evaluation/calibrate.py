@@ -347,7 +347,7 @@ def has_enough_rows(y_encoded: np.ndarray, clusters: np.ndarray) -> bool:
     """Whether each class has `FEW_ROWS` rows that do not depend on each other."""
     _, unit = np.unique(clusters, return_inverse=True)
     pairs = np.unique(np.column_stack([y_encoded, unit]), axis=0)
-    return bool(np.bincount(pairs[:, 0]).min() >= FEW_ROWS)
+    return bool(np.bincount(pairs[:, 0], minlength=2).min() >= FEW_ROWS)
 
 
 def log_loss(

@@ -25,7 +25,7 @@ def column_drift(
     Parameters
     ----------
     training : DataFrame of shape (n_train, ...)
-        Training rows.
+        The rows that the model was trained on.
     rows : DataFrame of shape (n_rows, ...)
         The other rows, as `match_columns` gives them.
     inputs : collection of Input

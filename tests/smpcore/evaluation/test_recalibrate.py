@@ -115,6 +115,7 @@ def test_what_has_no_recalibration_is_a_sentence():
     lead = scores[:, 1] - scores[:, 0]
     for labels, words in (
         (np.ones_like(y), "both classes"),
+        (np.zeros_like(y), "both classes"),
         ((lead > 0) * 1, "without an error"),
         (1 - y, "does not reverse"),
     ):
@@ -122,5 +123,7 @@ def test_what_has_no_recalibration_is_a_sentence():
             recalibrate(SIGMOID, scores, labels, RECALIBRATIONS[1])
         lines = recalibration_table(SIGMOID, scores, labels)
         assert lines.iloc[-1, 1:].isna().all() and lines.iloc[0].notna().all()
+    lines = recalibration_table(SIGMOID, scores, np.zeros_like(y))
+    assert lines["recalibration"].tolist() == ["none", "intercept"]
     with pytest.raises(SmpcoreError, match="should be one of"):
         recalibrate(SIGMOID, scores, y, "slope")
