@@ -39,6 +39,13 @@ def new_rows(page):
     return settled(bring(page, frame.to_csv(index=False), "new.csv"))
 
 
+def validation_rows(page):
+    """Rows with the outcome that no data set has, and higher values than its rows."""
+    frame = load_dataset("breast_cancer").frame.iloc[::2]
+    frame = frame.assign(**{name: frame[name] * 1.05 for name in frame.columns[:-1]})
+    return settled(bring(page, frame.to_csv(index=False), "new.csv"))
+
+
 def unclean(page):
     """A table with lines above it, units, gaps and a word among numbers."""
     lines = ["Station 7;;", "", "when;height;state"]
@@ -48,7 +55,8 @@ def unclean(page):
 
 
 #: What a visitor does that is more than to press or to set one control.
-DONE = {one.__name__: one for one in (settled, swept, calibrated, new_rows, unclean)}
+_ACTS = settled, swept, calibrated, new_rows, validation_rows, unclean
+DONE = {one.__name__: one for one in _ACTS}
 _CONTROLS = (
     *("selectbox", "number_input", "multiselect", "toggle", "checkbox", "radio"),
     *("segmented_control", "text_input", "slider"),
@@ -193,6 +201,14 @@ LOOKED_AT = [
     ),
     Look("apply", "data=iris&method=smp"),
     Look("apply", "data=iris&method=smp", acts=("new_rows",)),
+    Look(
+        "apply",
+        "data=breast_cancer&method=smp&seed=921",
+        acts=(
+            *("validation_rows", "calibrated"),
+            "Probabilities in the table and the downloads=intercept",
+        ),
+    ),
     *(
         Look("export", f"data={data}&method={key}")
         for data, key in (
