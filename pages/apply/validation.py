@@ -42,6 +42,7 @@ _ABOUT_RECALIBRATION = (
     "the rows that it is fitted to."
 )
 _FEW = "A slope is fitted from 50 independent rows of the rarer class on."
+_NOT_APART = "No log-loss: without one of the folds nothing could be fitted."
 _TAKEN = (
     "Recalibrated on this file: the probabilities in the table and the downloads. "
     "Answers, scores and case sheets stay as fitted."
@@ -160,6 +161,8 @@ def _recalibration(rows: LabelledRows) -> Calibration | None:
             words.append(_change(rows.chosen(known), kind, kinds[kind]))
     if len(lines) == 2:
         words.append(_FEW)
+    if lines["log-loss"].isna().any() and kinds:
+        words.append(_NOT_APART)
     message(st.caption, " ".join([_ABOUT_RECALIBRATION, *words]))
     if not kinds:
         return None
