@@ -298,5 +298,7 @@ def test_rows_with_a_group_take_no_drawn_series():
         with_series(dataset, x, 1, 20)
     frame = dataset.frame.assign(patient=1)
     grouped = make_dataset(frame, "t", roles={"patient": "group", "class": "target"})
-    with pytest.raises(SmpcoreError, match="A drawn series has no group, time or weight"):
+    with pytest.raises(
+        SmpcoreError, match="A drawn series has no group, time or weight"
+    ):
         with_series(grouped, x, 1, 100)
