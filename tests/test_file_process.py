@@ -63,7 +63,7 @@ def test_a_file_is_read_elsewhere_and_alike():
 
 def test_what_is_wrong_with_a_file_is_said_and_the_process_stays(line):
     before = file_process.read(process_of, table())
-    with pytest.raises(DatasetError, match="header but no rows"):
+    with pytest.raises(DatasetError, match="one column, or no rows"):
         file_process.read(read_table, io.BytesIO(b"a,b"), "t.csv")
     with pytest.raises(RuntimeError, match="nobody expects this"):
         file_process.read(fail, table())

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from sklearn.model_selection import StratifiedKFold
 
 from smpcore.datasets import Input, Preparation, listed
 from smpcore.errors import SmpcoreError
@@ -352,6 +351,8 @@ def _divided(folds, y_encoded: np.ndarray):
     n_folds = min(folds, int(np.bincount(y_encoded).min()))
     if n_folds < 2:
         return []
+    from sklearn.model_selection import StratifiedKFold  # not at each import of smpcore
+
     drawn = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     return list(drawn.split(y_encoded, y_encoded))
 
