@@ -153,6 +153,7 @@ def test_new_rows_are_weighted_by_the_column_of_their_file(kernels):
     shown = "{:.1f}–{:.1f} %".format(*(100 * end for end in ends))
     assert metrics(page)["95 % interval"] == shown
     assert "Shares are weighted by the file's column pweight" in said(page)
+    assert "Not used" not in said(page) + " ".join(w.value for w in page.warning)
     page = opened({"data": "mine", "mine": token, "method": "smp"}, "apply.py")
     bring(page, new.drop(columns="pweight").to_csv(index=False), "new.csv")
     assert metrics(page)["Accuracy"] == f"{100 * right.mean():.1f} %"

@@ -145,8 +145,10 @@ def matched(
 ) -> evaluation.Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
     frame = file.content
-    # The interval takes groups and times into account, and predictions carry them.
+    # The interval takes groups and times into account, and predictions carry them;
+    # weights count in shares.
     carried = evaluation.suggest_carried(data.dataset, frame.columns)
+    carried = [*carried, *filter(None, [data.dataset.weight])]
     options = {"needed": used, "carried": carried}
     columns = frame, whole, data.dataset.target
     try:
