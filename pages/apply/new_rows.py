@@ -317,7 +317,7 @@ def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:
     usual = errors.always(data.training_median)
     with st.container(horizontal=True):
         metric(shown.label, shown.text, width=200)
-        metric("95 % interval", shown.interval, width=200)
+        metric("95 % interval", shown.interval, width="content")
         metric(READOUTS["r2"].label, f"{errors.r2:.3f}", width=120)
         metric("Training-median baseline", plain_number(usual), width=220)
 
@@ -328,10 +328,10 @@ def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:
     with st.container(horizontal=True):
         metric(shown.label, shown.text, width=130)
         metric("Correct rows", f"{scores.hits:,} of {scores.rows:,}", width="content")
-        metric("95 % interval", shown.interval, width=160)
+        metric("95 % interval", shown.interval, width="content")
         balanced = Shown(READOUTS["balanced_accuracy"].label, scores.balanced_estimate)
         metric(balanced.label, balanced.text, width=160)
-        metric("Its 95 % interval", balanced.interval, width=160)
+        metric("Its 95 % interval", balanced.interval, width="content")
         metric("Majority-class baseline", number_text(scores.majority), width=220)
     recall = scores.recall[order]
     lines = {
