@@ -22,10 +22,12 @@ from smpcore.explain.contributions import Contributions, contributions
 from smpcore.explain.flip import (
     Counterfactual,
     changed_columns,
-    counterfactual,
+    in_order,
     is_solved,
     kept_orders,
+    limits_of,
     on_grid,
+    smallest_change,
 )
 from smpcore.model import PrototypeModel, chance
 
@@ -463,22 +465,17 @@ class CaseExplainer:
         self, x: np.ndarray, frozen: Sequence[int]
     ) -> list[tuple[Counterfactual, list[dict[str, Any]]]]:
         """Changes of the answer, and of columns, each without a column of the last."""
-        model, held, results = self.model, list(frozen), []
-        positions = {one.name: one.positions for one in self.preparation.inputs}
+        model, preparation = self.model, self.preparation
+        held, results = list(frozen), []
+        positions = {one.name: one.positions for one in preparation.inputs}
         outside = self._outside(x)
         while len(results) <= _MOST_OTHERS:
-            flip = counterfactual(
-                model,
-                x,
-                frozen=held,
-                preparation=self.preparation,
-                X=self.X,
-                bounds=(model.low, model.high),
-                few=_FEW,
-            )
+            limits = limits_of(model, x, (model.low, model.high), held, preparation)
+            of_rows = preparation, self.X, _FEW, self._orders
+            flip = smallest_change(model, x, limits, *of_rows)
             if flip is None:
                 break
-            changes = changed_columns(model, self.preparation, x, flip)
+            changes = changed_columns(model, preparation, x, flip)
             results.append((flip, changes))
             names = (line["column"] for line in changes)
             free = (n for n in names if not outside[positions[n]].any())
@@ -534,9 +531,10 @@ class CaseExplainer:
         """Which columns would have come out of order without being held back."""
         names = {one.first: one.name for one in self.preparation.inputs}
         digits = {one.first: 10.0**-one.decimals for one in self.preparation.inputs}
+        orders = self._orders[in_order(x, self._orders[:, None], self.model.scale)]
         words = [
             f"{names[lower]} at most {names[upper]}"
-            for lower, upper in self._orders.tolist()
+            for lower, upper in orders.tolist()
             if (moved[[lower, upper]] != x[[lower, upper]]).any()
             and moved[upper] - moved[lower] <= digits[lower]
         ]

@@ -292,10 +292,23 @@ def counterfactual(
     x = one_row(model, x)[0]
     if frozen is None:
         frozen = () if preparation is None else preparation.fixed_features
-    limits = _ends(model, x, bounds, frozen, preparation)
+    limits = limits_of(model, x, bounds, frozen, preparation)
     orders = np.zeros((0, 2), np.int64)
     if X is not None and preparation is not None:
         orders = kept_orders(X, preparation)
+    return smallest_change(model, x, limits, preparation, X, few, orders)
+
+
+def smallest_change(
+    model: PrototypeModel,
+    x: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+    preparation: Preparation | None,
+    X: np.ndarray | None,
+    few: int,
+    orders: np.ndarray,
+) -> Counterfactual | None:
+    """Find what `counterfactual` finds, where limits and orders are known already."""
     for row in (x, np.clip(x, *limits)):
         orders = orders[in_order(row, orders[:, None], model.scale)]
     if is_solved(model):
@@ -403,7 +416,7 @@ def changed_columns(
     return sorted(lines, key=lambda line: -abs(line[size]))
 
 
-def _ends(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
+def limits_of(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray]:
     """Ends of every feature in the user's units; of an unused one, x is within."""
     low, high = np.full(
         (2, len(x)), [[-np.inf], [np.inf]] if bounds is None else bounds
