@@ -43,7 +43,7 @@ _NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class RiskCalibration:
     """Log-odds of the risk as a line in those of the score.
 
     Parameters
@@ -85,7 +85,7 @@ class RiskScore:
         All positive: a line that lowers the risk is written as its opposite.
     scale, intercept : float
         The fitted log-odds are ``intercept + scale * total``.
-    calibration : Calibration
+    calibration : RiskCalibration
         From these to the risk.
     classes : ndarray of shape (2,)
         Labels; those without the outcome and with it.
@@ -114,7 +114,7 @@ class RiskScore:
     points: tuple[int, ...]
     scale: float
     intercept: float
-    calibration: Calibration
+    calibration: RiskCalibration
     classes: np.ndarray
     outcome: int
     loss: float
@@ -427,7 +427,7 @@ class _Task:
             self.most_points,
         )
 
-    def calibrate(self, folds, settings: ScoreOptions) -> Calibration:
+    def calibrate(self, folds, settings: ScoreOptions) -> RiskCalibration:
         """Fit risks to out-of-fold scores; without any the score is taken as it is."""
         logits, rows = [], []
         for number, (train, held_out) in enumerate(folds):
@@ -442,10 +442,10 @@ class _Task:
             logits.append(best.intercept + best.scale * totals)
             rows.append(held_out)
         if not rows:
-            return Calibration(0.0, 1.0, np.zeros((2, 2)), 0.0)
+            return RiskCalibration(0.0, 1.0, np.zeros((2, 2)), 0.0)
         return self._line(np.concatenate(logits), np.concatenate(rows))
 
-    def _line(self, logits: np.ndarray, rows: np.ndarray) -> Calibration:
+    def _line(self, logits: np.ndarray, rows: np.ndarray) -> RiskCalibration:
         """Regress the outcome on out-of-fold log-odds."""
         weight = self.weight[rows] / self.weight[rows].sum()
         design = np.column_stack([logits, np.ones_like(logits)])
@@ -471,11 +471,11 @@ class _Task:
         share = expit(design @ [slope, offset])
         curved = design.T @ (design * (weight * share * (1 - share))[:, None])
         covariance = np.linalg.pinv(curved * n_rows, hermitian=True)
-        return Calibration(float(offset), float(slope), covariance, n_rows)
+        return RiskCalibration(float(offset), float(slope), covariance, n_rows)
 
 
 def _with_pool(
-    task: _Task, proof: Proof, calibration: Calibration, classes, positive: int
+    task: _Task, proof: Proof, calibration: RiskCalibration, classes, positive: int
 ) -> RiskScore:
     """The best score with the best of every other set of columns."""
     order = sorted(proof.scores.values(), key=lambda one: (one.loss, one.lines))
@@ -492,7 +492,7 @@ def _with_pool(
 
 
 def _built(
-    task: _Task, scored: Scored, calibration: Calibration, classes, positive: int
+    task: _Task, scored: Scored, calibration: RiskCalibration, classes, positive: int
 ) -> RiskScore:
     """A score with positive points, its lines in the order of the columns."""
     rows = sorted(
