@@ -1,5 +1,7 @@
 """Lessons: a question first, then the figure's answer. Start one, or make one."""
 
+import base64
+
 import streamlit as st
 
 from pages.lessons import class_view, editor, files
@@ -23,7 +25,10 @@ def _card(name: str, lesson: Lesson | str) -> None:
         left, right = st.columns([1, 3], vertical_alignment="center")
         picture = lesson_files.HOME / name.replace(".json", ".png")
         if name in listed and picture.exists():
-            left.image(picture, width=96, alt="")
+            # In the page itself: a file of its own may be gone before a browser, on
+            # its way to the next page, asks for it.
+            inline = base64.b64encode(picture.read_bytes()).decode()
+            left.image(f"data:image/png;base64,{inline}", width=96, alt="")
         words = as_markdown(lesson.story or lesson.aim)
         right.markdown(f"**{as_markdown(lesson.title)}**\n\n{words}")
         row = st.container(horizontal=True, vertical_alignment="center")
