@@ -113,7 +113,8 @@ def _job(rows: EvaluatedRows, column: str) -> Task:
 
 def _show(result: SiteScores) -> None:
     """A dot with its interval for each site, and the numbers."""
-    name, mean = result.measures[-1], result.summary()["mean"].iloc[-1]
+    name = "AUC" if "AUC" in result.measures else result.measures[0]
+    mean = result.summary().set_index("measure").loc[name, "mean"]
     kind = "site, by a model of all others"
     if result.in_time:
         kind = "period, by a model of all earlier rows"

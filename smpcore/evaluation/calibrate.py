@@ -103,12 +103,7 @@ def out_of_fold(
     SmpcoreError
         If the training rows cannot be divided, or it was stopped.
     """
-    rows = split.train
-    if dataset.times is None:
-        units = rows if dataset.groups is None else dataset.groups[rows]
-        n_folds = max(2, min(n_folds, np.unique(units).size))
-    drawn = folds(dataset, split.with_censored, n_folds)
-    drawn = [fold for fold in drawn if fold.repeat == 0]
+    rows, drawn = split.train, folds_once(dataset, split, n_folds)
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
     all_scores = np.full((rows.size, n_outputs), np.nan)
     options = {"executor": executor, "stop": stop, "progress": progress}
@@ -116,6 +111,19 @@ def out_of_fold(
     for fold, scores in zip(drawn, scored, strict=True):
         all_scores[np.searchsorted(rows, fold.held_out)] = scores
     return all_scores
+
+
+def folds_once(dataset: Dataset, part: Split | Fold, n_folds: int = 5) -> list[Fold]:
+    """Divide training rows once, in fewer folds where there are fewer rows or groups.
+
+    Parameters are those of `out_of_fold`; rows are those of ``part.train``.
+    """
+    if dataset.times is None:
+        rows = part.train
+        units = rows if dataset.groups is None else dataset.groups[rows]
+        n_folds = max(2, min(n_folds, np.unique(units).size))
+    drawn = folds(dataset, part.with_censored, n_folds)
+    return [fold for fold in drawn if fold.repeat == 0]
 
 
 def fold_scores(

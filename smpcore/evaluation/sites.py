@@ -3,13 +3,15 @@
 Scores of random rows say how good a model is where it was learned; whether it holds at
 a place, or in a time, that it has not seen is another question, which leaving out whole
 sites answers (Steyerberg and Harrell, Journal of Clinical Epidemiology 69, 2016).
-Training and validation rows take part, test rows never. Probabilities are not judged:
-a calibration of each model takes folds of its own.
+Training and validation rows take part, test rows never. Of two classes each model has
+a calibration of its own, learned on folds of the rows that it was fitted on, so that
+its probabilities are judged where it was not learned, too.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,16 +19,23 @@ import pandas as pd
 
 from smpcore.datasets import Dataset, Split, as_text, row_weights, shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.calibrate import fold_scores
+from smpcore.evaluation.calibrate import calibrate, fold_scores, folds_once
+from smpcore.evaluation.calibration_measures import (
+    calibration_intercept,
+    calibration_slope,
+)
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, with_answers
 from smpcore.evaluation.operating import roc_area
 from smpcore.evaluation.scores import class_numbers, score_answers
 from smpcore.evaluation.subgroups import FEWEST_ROWS, group_rows
 from smpcore.methods.shared.base import PrototypeEstimator
+from smpcore.model import Calibration
 from smpcore.readouts import READOUTS, Estimate
 
 #: A column with more values makes no sites.
 MOST_SITES = 20
+#: What is told of probabilities at a site.
+_CALIBRATION = "Calibration intercept", "Calibration slope"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +55,7 @@ class SiteScores:
         ``measure by``, whose method they are of.
     measures : tuple of str
         Those of the lines: accuracy, of two classes AUC; of a regression the mean
-        absolute error.
+        absolute error; of two classes intercept and slope of the calibration.
     unused : int
         Rows without a value in the column, which no model learns from.
     """
@@ -150,18 +159,54 @@ def internal_external(
             "choose another column."
         )
     options = {"executor": executor, "stop": stop, "progress": progress}
-    scored = fold_scores(estimator, dataset, able, **options)
-    by_fold = dict(zip(able, scored, strict=True))
-    lines = []
+    calibrated = able if _is_binary(dataset) else []
+    inner_folds = {one: _inner_folds(dataset, one) for one in calibrated}
+    inner = [one for drawn_inside in inner_folds.values() for one in drawn_inside]
+    scored = fold_scores(estimator, dataset, [*able, *inner], **options)
+    by_fold, lines = dict(zip([*able, *inner], scored, strict=True)), []
     for fold in drawn:
         line = {"group": names[fold.number], "fitted on": len(fold.train)}
         line |= {"rows": len(fold.held_out)}
-        lines.append(line | _scores(dataset, column, fold, by_fold.get(fold)))
+        learned = _calibration(dataset, fold, inner_folds.get(fold, []), by_fold)
+        scores = by_fold.get(fold)
+        lines.append(line | _scores(dataset, column, fold, scores, learned))
     labels = [READOUTS["mae" if dataset.classes is None else "accuracy"].label]
-    if dataset.classes is not None and len(dataset.classes) == 2:
-        labels.append("AUC")
+    if _is_binary(dataset):
+        labels += ["AUC", *_CALIBRATION]
     unused = int((codes < 0).sum())
     return SiteScores(column, in_time, pd.DataFrame(lines), tuple(labels), unused)
+
+
+def _is_binary(dataset: Dataset) -> bool:
+    return dataset.classes is not None and len(dataset.classes) == 2
+
+
+def _inner_folds(dataset: Dataset, fold: Fold) -> list[Fold]:
+    """Folds of the rows that a fold learns from; none where none can be drawn."""
+    with suppress(SmpcoreError):
+        inner = folds_once(dataset, fold)
+        if all(len(one.held_out) and _can_fit(dataset, one) for one in inner):
+            return inner
+    return []
+
+
+def _calibration(
+    dataset: Dataset,
+    fold: Fold,
+    inner: list[Fold],
+    scored: dict[Fold, np.ndarray],
+) -> Calibration | None:
+    """What the rows that a fold learns from say of its model's probabilities."""
+    if dataset.classes is None:
+        return None
+    scores = np.full((len(fold.train), len(dataset.classes)), np.nan)
+    for one in inner:
+        scores[np.searchsorted(fold.train, one.held_out)] = scored[one]
+    of_rows = dataset.y[fold.train], dataset.classes, clusters(dataset, fold.train)
+    weights = row_weights(dataset, fold.with_censored, fold.train)
+    with suppress(SmpcoreError):
+        return calibrate(scores, *of_rows, weights)
+    return None
 
 
 def _can_fit(dataset: Dataset, fold: Fold) -> bool:
@@ -218,19 +263,23 @@ def _folds(
 
 
 def _scores(
-    dataset: Dataset, column: str, fold: Fold, scores: np.ndarray | None
+    dataset: Dataset,
+    column: str,
+    fold: Fold,
+    scores: np.ndarray | None,
+    learned: Calibration | None,
 ) -> dict[str, object]:
     """Measures of one site with their intervals, and what there is to be noted."""
     rows, classes = fold.held_out, dataset.classes
     y, line = dataset.y[rows], {}
-    two = classes is not None and len(classes) == 2
+    two = _is_binary(dataset)
     if two:
         outcome = 1 if dataset.outcome_code is None else dataset.outcome_code
         events = class_numbers(y, classes) == outcome
         line["events"] = int(events.sum())
     label = READOUTS["mae" if classes is None else "accuracy"].label
     if scores is None:
-        for name in (label, "AUC") if two else (label,):
+        for name in (label, "AUC", *_CALIBRATION) if two else (label,):
             line |= _columns(name, Estimate(np.nan))
         return line | {"note": "not fitted: too few rows or one class elsewhere"}
     beside = _clusters(dataset, column, rows)
@@ -244,8 +293,28 @@ def _scores(
     if two:
         lead = scores[:, outcome] - scores[:, 1 - outcome]
         line |= _columns("AUC", roc_area(lead, events, *beside))
+        line |= _of_probabilities(learned, scores, outcome, events, beside)
     one = classes is not None and len(np.unique(y)) == 1
     return line | {"note": "one class" if one else ""}
+
+
+def _of_probabilities(
+    learned: Calibration | None,
+    scores: np.ndarray,
+    outcome: int,
+    events: np.ndarray,
+    beside: tuple[np.ndarray | None, np.ndarray | None],
+) -> dict[str, float | str]:
+    """Intercept and slope of one site, by the calibration of the others."""
+    values = Estimate(np.nan), Estimate(np.nan)
+    if learned is not None:
+        shares = learned.probabilities(scores)[:, outcome]
+        values = (
+            calibration_intercept(shares, events, *beside),
+            calibration_slope(shares, events, *beside),
+        )
+    lines = map(_columns, _CALIBRATION, values)
+    return {name: value for line in lines for name, value in line.items()}
 
 
 def _clusters(dataset: Dataset, column: str, rows: np.ndarray) -> np.ndarray | None:

@@ -319,7 +319,7 @@ def sites_section(result: SiteScores) -> Section:
         "Training and validation rows; test rows take no part. Each line is of a model "
         f"that was fitted anew, preparation included, {what}. Settings are those of "
         "this model: where these rows were used to choose them, the figures are too "
-        "good. Calibration and a threshold that is set are not judged here."
+        "good. A threshold that is set is not judged here."
     )
     if result.unused:
         words += f" {plural(result.unused, 'row')} without a value took no part."
@@ -329,10 +329,11 @@ def sites_section(result: SiteScores) -> Section:
             number_text(value, _unit(one.measure))
             for value in (one.mean, one.lowest, one.highest)
         )
-        sentences.append(
-            f"{one.measure}: from {low} to {high} over {one.parts} {where}, "
-            f"mean {mean} (each weighted equally)."
-        )
+        over = f"from {low} to {high} over {one.parts} {where}, mean {mean} (each "
+        over += "weighted equally)"
+        if one.parts < 2:
+            over = f"{mean} at one of the {where}" if one.parts else "at none"
+        sentences.append(f"{one.measure}: {over}.")
     title = f"{where.capitalize()} by {result.column}"
     return Section(title, (" ".join(sentences), lines, words))
 
@@ -340,7 +341,7 @@ def sites_section(result: SiteScores) -> Section:
 def _unit(measure: str) -> Unit:
     if measure == READOUTS["accuracy"].label:
         return "%"
-    return "" if measure == "AUC" else "target"
+    return "target" if measure == READOUTS["mae"].label else ""
 
 
 def versions_section(

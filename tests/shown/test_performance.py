@@ -480,11 +480,21 @@ def test_sites_that_are_left_out_have_the_scores_of_fits_without_them():
     texts = [element.value.replace("\\", "") for element in app.markdown]
     (text,) = [text for text in texts if text.startswith("Accuracy: from")]
     measures = (100 * np.array(shares), np.array(areas))
+    large, slope = (
+        app.dataframe[0].value[f"Calibration {name} (95 % interval)"]
+        for name in ("intercept", "slope")
+    )
+    large = np.array([float(text.split()[0]) for text in large])
+    assert slope[1] == "–", "of equal probabilities"
     says(
         text,
         "Accuracy: from # % to # % over # sites, mean # % (each weighted equally). "
-        "AUC: from # to # over # sites, mean # (each weighted equally).",
+        "AUC: from # to # over # sites, mean # (each weighted equally). "
+        "Calibration intercept: from # to # over # sites, mean # (each weighted "
+        "equally). Calibration slope: # at one of the sites.",
         *(of for m in measures for of in (m.min(), m.max(), 2, m.mean())),
+        *(large.min(), large.max(), 2, large.mean().round(3)),
+        float(slope[0].split()[0]),
     )
     lines = app.dataframe[0].value.astype(str).to_numpy().tolist()
     app.switch_page("pages/prototypes.py").run()

@@ -5,11 +5,19 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, mean_absolute_error, roc_auc_score
+from statsmodels.api import GLM, add_constant
+from statsmodels.genmod.families import Binomial
 from statsmodels.stats.proportion import proportion_confint
 
 from smpcore import METHODS, SmpcoreError, prepare, split
 from smpcore.datasets import make_dataset
-from smpcore.evaluation import internal_external, site_columns
+from smpcore.evaluation import (
+    calibrate,
+    clusters,
+    folds,
+    internal_external,
+    site_columns,
+)
 from smpcore.report import sites_section
 
 N = 240
@@ -20,6 +28,8 @@ def _table(task="classification", **roles):
     """Rows of three sites, one of which is harder; a tiny site, and a day."""
     draw = np.random.default_rng(4)
     frame = pd.DataFrame(draw.normal(size=(N, 3)), columns=["a", "b", "c"])
+    if roles.get("c") == "weight":
+        frame["c"] = np.exp(frame["c"])
     frame["site"] = draw.choice(["north", "south", "west"], N, p=[0.5, 0.3, 0.2])
     frame.loc[:3, "site"] = "tiny"
     frame.loc[4:8, "site"] = None
@@ -42,7 +52,8 @@ def _by_hand(estimator, dataset, train, held_out):
     """The fitted copy of an estimator, and the rows that it has not seen."""
     X = prepare(dataset, train).transform(dataset.frame)
     other = clone(estimator)
-    other.fit(X[train], dataset.y[train], **dataset.metadata(train))
+    weights = None if dataset.weights is None else dataset.weights[train]
+    other.fit(X[train], dataset.y[train], weights, **dataset.metadata(train))
     return other, X[held_out]
 
 
@@ -79,6 +90,38 @@ def test_each_site_is_scored_by_a_model_of_the_others(roles):
         if not roles:
             shown = line["Accuracy low"], line["Accuracy high"]
             assert shown == pytest.approx(ends)
+
+
+@pytest.mark.parametrize("roles", [{}, {"patient": "group"}, {"c": "weight"}])
+def test_probabilities_at_a_site_are_calibrated_without_it(roles):
+    """Each model's calibration is learned on folds of the rows it was fitted on."""
+    dataset = _table(**roles)
+    parts, estimator = split(dataset), _estimator(dataset)
+    lines = internal_external(estimator, dataset, parts, "site").lines
+    rows, sites = _open(parts), dataset.frame["site"].to_numpy()
+    patients, classes = dataset.frame["patient"].to_numpy(), dataset.classes
+    for line in lines.to_dict("records"):
+        held_out = rows[sites[rows] == line["group"]]
+        train = rows[(sites[rows] != line["group"]) & ~pd.isna(sites[rows])]
+        if "patient" in roles:
+            train = train[~np.isin(patients[train], patients[held_out])]
+        scores = np.empty((len(train), 2))
+        for inner in folds(dataset, train, 5)[:5]:
+            model, X = _by_hand(estimator, dataset, inner.train, inner.held_out)
+            scores[np.searchsorted(train, inner.held_out)] = model.model_.scores(X)
+        mass = np.ones(N) if dataset.weights is None else dataset.weights
+        learned = calibrate(
+            scores, dataset.y[train], classes, clusters(dataset, train), mass[train]
+        )
+        model, X = _by_hand(estimator, dataset, train, held_out)
+        share = learned.probabilities(model.model_.scores(X))[:, 1]
+        truth, lead = (dataset.y[held_out] == "yes") * 1.0, np.log(share / (1 - share))
+        given = {"family": Binomial(), "var_weights": mass[held_out]}
+        both = GLM(truth, add_constant(lead), **given).fit()
+        large = GLM(truth, np.ones(len(truth)), offset=lead, **given).fit()
+        shown = line["Calibration intercept"], line["Calibration slope"]
+        assert shown == pytest.approx((large.params[0], both.params[1]), abs=1e-6)
+        assert line["Calibration slope low"] < shown[1] < line["Calibration slope high"]
 
 
 def test_of_a_regression_it_is_the_error_and_the_mean_weighs_sites_equally():
@@ -139,7 +182,7 @@ def test_a_site_of_one_class_has_no_area():
     found = internal_external(_estimator(of), of, split(of), "site")
     line = found.lines.set_index("group").loc["west"]
     assert np.isnan(line["AUC"]) and line["note"] == "one class"
-    assert list(found.summary()["parts"]) == [3, 2]
+    assert list(found.summary()["parts"]) == [3, 2, 2, 2]
 
 
 def test_where_the_others_have_one_class_nothing_is_fitted():
