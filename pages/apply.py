@@ -10,7 +10,6 @@ from pages.ui.text import message
 from pages.work import cache
 from smpcore.codegen import used_inputs
 from smpcore.datasets import only_compared
-from smpcore.evaluation import clusters_like, weights_like
 
 with problems_shown(st.error, stop=True):
     context = session.resolved()
@@ -39,12 +38,7 @@ where = new_rows.known(file, data, matched)
 new_rows.overlap(where, context.open_test)
 if matched.labels is not None:
     scored = new_rows.counted(where, context.open_test)
-    dependence = (
-        of(data.dataset, file.content) for of in (clusters_like, weights_like)
-    )
-    fitted = context.fit().finished().model_
-    of_rows = answers, matched.labels, scored, *dependence
-    recalibrated = new_rows.read_out(model, data, *of_rows, fitted)
+    recalibrated = new_rows.read_out(context, model, file, matched, answers, scored)
     if recalibrated is not None:
         answers = validation.with_probabilities(answers, model.classes, recalibrated)
 is_table = not only_compared(data.dataset)  # what follows is about columns

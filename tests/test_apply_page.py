@@ -303,7 +303,7 @@ def test_rates_of_two_classes_are_at_the_threshold_and_of_the_groups_of_the_file
     page = opened(query | {"threshold": "1.5"}, "apply.py")
     bring(page, file if has_groups else file.drop(columns="patient"))
     groups = frame["patient"].to_numpy() if has_groups else None
-    of = (t.value for t in page.dataframe if "measure" in t.value)
+    of = (t.value for t in page.dataframe if "interval by" in t.value)
     (lines,) = (table.set_index("measure") for table in of)
     answers, context = page.dataframe[-1].value, app.context_of(page)
     dataset = context.data.dataset
@@ -333,6 +333,23 @@ def test_rates_of_two_classes_are_at_the_threshold_and_of_the_groups_of_the_file
     value, low, high = oracle.area(margin.to_numpy(), truth, groups)
     says(lines.loc["AUC", "value"], "#", value)
     says(lines.loc["AUC", "95 % interval"], "#–#", low, high)
+    (groups,) = (t.value for t in page.dataframe if "all others" in t.value)
+    of_bands(groups[groups["measure"] == "Accuracy"], file, right)
+
+
+def of_bands(lines, file, right):
+    """Accuracy of each band of the first column, beside that of all other rows."""
+    values, seen = file.iloc[:, 0].to_numpy(), 0
+    for line in lines.itertuples(index=False):
+        limits = [float(n) for n in re.findall(r"[\d.]+", line.group)]
+        low = limits[0] if "below" != line.group.split()[0] else -np.inf
+        high = np.inf if line.group.endswith("or more") else limits[-1]
+        inside = (values >= low) & (values < high)
+        says(line.value, "# %", 100 * right[inside].mean())
+        assert line.rows == str(inside.sum())
+        says(line[5], "# %", 100 * right[~inside].mean())
+        seen += inside.sum()
+    assert seen == len(file) and len(lines) == 4
 
 
 @pytest.mark.parametrize("has_groups", [True, False])

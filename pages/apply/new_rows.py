@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -269,39 +269,41 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
 
 
 def read_out(
+    context: Context,
     model: PrototypeModel,
-    data: cache.Parts,
+    file: OpenFile,
+    matched: evaluation.Matched,
     table: pd.DataFrame,
-    labels: pd.Series,
     scored: np.ndarray,
-    groups: np.ndarray | None,
-    weights: np.ndarray | None,
-    fitted: PrototypeModel,
 ) -> Calibration | None:
     """How good the answers are to the rows that are scored, beside no other part.
 
-    `fitted` is the model without a threshold that was moved. Returns the recalibration
-    that the visitor takes, if any.
+    Returns the recalibration that the visitor takes, if any.
     """
-    table, labels = table[scored], labels[scored]
-    if not len(table):
+    data, places = context.data, np.flatnonzero(scored)
+    if not places.size:
         return None
+    labels = matched.labels.iloc[places]
     rows, truth, notices = evaluation.labelled(labels, model.classes)
     for notice in notices:
         message(st.warning, notice)
     if not rows.size:
         return None
+    places = places[rows]
     groups, weights = (
-        None if array is None else array[scored][rows] for array in (groups, weights)
+        None if array is None else array[places]
+        for array in _dependence(data, file.content)
     )
-    answers, taken = table["answer"].to_numpy()[rows], None
+    table, taken = table.iloc[places], None
+    answers = table["answer"].to_numpy()
     scores = evaluation.score_answers(truth, answers, model.classes, groups, weights)
     if isinstance(scores, evaluation.Scores):
         _counts(scores, model.order)
         if model.band:
             st.caption(BAND_NOTE)
         y_encoded = evaluation.class_numbers(truth, model.classes)
-        of_rows = table.iloc[rows], y_encoded, groups, weights
+        fitted = context.fit().finished().model_
+        of_rows = table, y_encoded, groups, weights
         taken = validation.section(validation.LabelledRows(model, fitted, *of_rows))
     else:
         _errors(scores, data)
@@ -309,7 +311,20 @@ def read_out(
         message(st.warning, sentence)
     _dependent(data, groups)
     _weighted(data, weights)
+    shares = None
+    if model.classes is not None and model.calibration is not None:
+        names = [f"probability of {name}" for name in model.classes]
+        shares = table[names].to_numpy()
+    measures = evaluation.row_measures(model.classes, answers, truth, shares)
+    of_rows = places, measures, (groups, weights)
+    validation.subgroups(data, file, matched, *of_rows)
     return taken
+
+
+def _dependence(data: cache.Parts, frame: pd.DataFrame) -> Iterator[np.ndarray | None]:
+    """Which rows of a file depend on each other, and what each weighs."""
+    for read in (evaluation.clusters_like, evaluation.weights_like):
+        yield read(data.dataset, frame)
 
 
 def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -13,7 +13,7 @@ import streamlit as st
 from pages.state import widget_state
 from pages.state.session import Slot
 from pages.ui import charts
-from pages.ui.elements import expander, problems_shown, table
+from pages.ui.elements import expander, problems_shown, show_section, table
 from pages.ui.files import OpenFile
 from pages.ui.text import define, message, short_label
 from pages.work.cache import Parts, pairs
@@ -25,6 +25,7 @@ from smpcore.report import (
     ABOUT_CALIBRATION,
     calibration_lines,
     compared_probabilities,
+    subgroups_section,
 )
 
 _DRIFT = Slot[pd.DataFrame]("drift")
@@ -33,7 +34,7 @@ MOST_COLUMNS = 10
 _ABOUT_DRIFT = (
     "Numbers: mean and median; the difference of both means over their pooled standard "
     "deviation (SD). Categories: the most frequent level in training; the largest "
-    "change of a level's share. Rows count alike."
+    "change of a level's share. Rows count by their weights, where they have some."
 )
 AS_FITTED = "as fitted"
 _ABOUT_RECALIBRATION = (
@@ -197,6 +198,42 @@ def _change(rows: LabelledRows, kind: str, changed: Calibration) -> str:
     )
 
 
+def subgroups(
+    data: Parts,
+    file: OpenFile,
+    matched: evaluation.Matched,
+    places: np.ndarray,
+    measures: Sequence[evaluation.RowMeasure],
+    dependence: tuple[np.ndarray | None, np.ndarray | None],
+) -> None:
+    """How good the answers are in the groups that a column of the file makes."""
+    dataset, frames = data.dataset, (matched.frame, file.content)
+    apart = dataset.target, dataset.weight, dataset.time
+    names = [n for n in dataset.roles if n not in apart and any(n in f for f in frames)]
+    if not names:
+        return
+    with expander("Groups of rows of this file", "file_groups", "groups"):
+        name = widget_state.choose_one(
+            *(st, "Column", names, "file_group_column"),
+            default=min(names, key=lambda name: _n_values(data, name)),
+            format_func=short_label,
+            help="Any column of the file that the data have, too. Numbers are cut at "
+            "their quartiles in the training rows.",
+        )
+        frame = frames[name not in matched.frame]
+        with problems_shown(st.info):
+            values = frame[name].iloc[places]
+            grouping = evaluation.group_rows(dataset, name, data.split.train, values)
+            rows = np.arange(len(places))
+            show_section(subgroups_section(grouping, rows, measures, *dependence))
+
+
+def _n_values(data: Parts, name: str) -> float:
+    """Of how many values a column is; one of one value, or of many, comes last."""
+    count = data.dataset.frame[name].nunique()
+    return count if 1 < count <= evaluation.MOST_SITES else np.inf
+
+
 def with_probabilities(
     answers: pd.DataFrame, classes: np.ndarray, calibration: Calibration
 ) -> pd.DataFrame:
@@ -217,7 +254,8 @@ def drift(
     """The columns that the model uses, in the training rows and in the file."""
     inputs = [column for column in data.preparation.inputs if column.name in used]
     training = data.dataset.frame.iloc[data.split.train]
-    compare = partial(evaluation.column_drift, training, matched.frame, inputs)
+    of_rows = training, matched.frame, inputs, _weights(data, file)
+    compare = partial(evaluation.column_drift, *of_rows)
     parts = data.dataset.digest, data.split.key
     key = file.id, parts, pairs(file.replaced), tuple(sorted(used))
     lines = _DRIFT.get_or_make(key, compare)
@@ -232,3 +270,11 @@ def drift(
         if len(lines) > MOST_COLUMNS:
             words = f"The {MOST_COLUMNS} that differ most of {words}"
         message(st.caption, f"{words} that the model uses. {_ABOUT_DRIFT}")
+
+
+def _weights(
+    data: Parts, file: OpenFile
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """What each training row weighs, and each row of the file."""
+    weights = data.weights("train")
+    return weights, evaluation.weights_like(data.dataset, file.content)

@@ -125,7 +125,8 @@ def _measures(rows: EvaluatedRows) -> list[RowMeasure]:
     model, probabilities = operating_point.tried_model(rows), None
     if model.classes is not None and model.calibration is not None:
         probabilities = rows.model().probabilities(rows.X)
-    return row_measures(model, rows.X, rows.y, probabilities)
+    answers = model.predict(rows.X)
+    return row_measures(model.classes, answers, rows.y, probabilities)
 
 
 def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None:

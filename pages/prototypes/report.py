@@ -65,7 +65,7 @@ def _subgroups(context: ModelContext) -> Section | None:
     probabilities = None
     if model.classes is not None and model.calibration is not None:
         probabilities = model.probabilities(X)
-    measures = row_measures(model, X, y, probabilities)
+    measures = row_measures(model.classes, model.predict(X), y, probabilities)
     rows = getattr(data.split, part), measures, data.clusters(part), data.weights(part)
     try:
         grouping = group_rows(data.dataset, column, data.split.train)

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from smpcore.baselines import GROUPS
 from smpcore.datasets import (
+    AFTERWARDS,
     TABLE_FORMATS,
     Dataset,
     Split,
@@ -59,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--time", help="a column of times: folds are blocks")
     add("--weight", help="a column of how many rows each stands for")
     add("--ignore", action="append", default=[], help="a column to leave out")
+    late = "a column that is known only after the outcome: no input"
+    add("--afterwards", action="append", default=[], help=late)
     add("--methods", default="all", help=f"all, or some of {','.join(METHODS)}")
     add("--baselines", action="store_true", help="scikit-learn's models too")
     add("--folds", type=_at_least(2), default=5)
@@ -163,7 +166,8 @@ def _dataset(args: argparse.Namespace) -> Dataset:
         if roles:
             raise SmpcoreError(
                 f"--data {args.data} is a bundled set, whose columns have their "
-                "roles: leave out --target, --group, --time, --weight and --ignore."
+                "roles: leave out --target, --group, --time, --weight, --ignore and "
+                "--afterwards."
             )
         return load_dataset(args.data)
     path = Path(args.data)
@@ -178,6 +182,7 @@ def _dataset(args: argparse.Namespace) -> Dataset:
 def _roles(args: argparse.Namespace) -> dict[str, str]:
     """Column -> its role, of those that are named."""
     named = [(name, "ignore") for name in args.ignore]
+    named += [(name, AFTERWARDS) for name in args.afterwards]
     for role in ("target", "group", "time", "weight"):
         if name := getattr(args, role):
             named.append((name, role))

@@ -15,7 +15,15 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets import Dataset, as_numbers, as_text, plain_number, plural, shown
+from smpcore.datasets import (
+    Dataset,
+    as_numbers,
+    as_text,
+    plain_number,
+    plural,
+    read_times,
+    shown,
+)
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.differences import (
     LEVEL,
@@ -32,7 +40,6 @@ from smpcore.evaluation.scores import (
     mean_interval,
     rate,
 )
-from smpcore.model import PrototypeModel
 from smpcore.readouts import READOUTS, number_text
 
 #: From fewer rows a group's figure is marked, and not tested.
@@ -76,11 +83,16 @@ class RowMeasure:
         return number_text(value, "%" if self.is_share else "target")
 
 
-def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
+def group_rows(
+    dataset: Dataset,
+    column: str,
+    rows: np.ndarray,
+    values: pd.Series | None = None,
+) -> Grouping:
     """Divide a table by one of its columns, whatever its role.
 
     Bands and levels are determined on some rows, those of training, so that they stay
-    the same whichever part is looked at.
+    the same whichever part is looked at, and in other tables.
 
     Parameters
     ----------
@@ -92,6 +104,8 @@ def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
         and the others one.
     rows : ndarray of int
         Numbers of the rows that determine bands and levels.
+    values : Series of shape (n_others,), optional
+        The column of another table, whose rows are grouped; by default the table's own.
 
     Returns
     -------
@@ -106,20 +120,22 @@ def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
         raise SmpcoreError(
             f"column={shown(column)} should be a column of the table; choose another."
         )
-    values = dataset.frame[column]
+    seen = dataset.frame[column]
+    values = seen if values is None else values.reset_index(drop=True)
     if dataset.kinds[column] == "number":
-        numbers = as_numbers(values)
-        known = np.unique(numbers[rows][np.isfinite(numbers[rows])])
-        if len(known) > _FEW_VALUES:
-            return _two_or_more(column, *_bands(numbers, rows))
-        texts = as_text(values)
-        order = [str(text) for text in as_text(pd.Series(known))]
+        known, numbers = as_numbers(seen)[rows], as_numbers(values)
+        known = known[np.isfinite(known)]
+        if len(np.unique(known)) > _FEW_VALUES:
+            return _two_or_more(column, *_bands(known, numbers))
+        order = [str(text) for text in as_text(pd.Series(np.unique(known)))]
+        values = pd.Series(numbers)
     elif column == dataset.time:
-        return _two_or_more(column, *_periods(dataset.times, as_text(values), rows))
+        times = dataset.times if values is seen else read_times(values)
+        old = dataset.times[rows], as_text(seen.iloc[rows])
+        return _two_or_more(column, *_periods(*old, times))
     else:
-        texts = as_text(values)
-        order = _frequent(column, texts.iloc[rows])
-    return _two_or_more(column, *_levels(texts, order))
+        order = _frequent(column, as_text(seen.iloc[rows]))
+    return _two_or_more(column, *_levels(as_text(values), order))
 
 
 def _two_or_more(column: str, names: list[str], codes: np.ndarray) -> Grouping:
@@ -133,9 +149,8 @@ def _two_or_more(column: str, names: list[str], codes: np.ndarray) -> Grouping:
     return Grouping(column, tuple(names[code] for code in used), codes)
 
 
-def _bands(numbers: np.ndarray, rows: np.ndarray) -> tuple[list[str], np.ndarray]:
+def _bands(known: np.ndarray, numbers: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Names and codes of bands between rounded quartiles; missing values are last."""
-    known = numbers[rows][np.isfinite(numbers[rows])]
     edges = _readable(np.quantile(known, np.arange(1, _N_BANDS) / _N_BANDS), known)
     texts = [plain_number(edge, 15) for edge in edges]
     names = [f"below {texts[0]}"]
@@ -164,12 +179,12 @@ def _readable(quantiles: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _periods(
-    times: np.ndarray, texts: pd.Series, rows: np.ndarray
+    known: np.ndarray, texts: pd.Series, times: np.ndarray
 ) -> tuple[list[str], np.ndarray]:
-    """Names and codes of four periods of about equally many rows."""
-    ordered = rows[np.argsort(times[rows], kind="stable")]
+    """Names and codes of four periods of about equally many of the known rows."""
+    ordered = np.argsort(known, kind="stable")
     first = ordered[np.arange(1, _N_BANDS) * len(ordered) // _N_BANDS]
-    edges, at = np.unique(times[first], return_index=True)
+    edges, at = np.unique(known[first], return_index=True)
     starts = [str(text) for text in texts.iloc[first[at]]]
     names = [f"before {starts[0]}"]
     names += [f"{a} to before {b}" for a, b in pairwise(starts)]
@@ -200,8 +215,8 @@ def _levels(texts: pd.Series, order: list[str]) -> tuple[list[str], np.ndarray]:
 
 
 def row_measures(
-    model: PrototypeModel,
-    X: np.ndarray,
+    classes: np.ndarray | None,
+    answers: np.ndarray,
     y: np.ndarray,
     probabilities: np.ndarray | None = None,
 ) -> list[RowMeasure]:
@@ -209,10 +224,10 @@ def row_measures(
 
     Parameters
     ----------
-    model : PrototypeModel
-        Model that predicts.
-    X : ndarray of shape (n_rows, n_features), user's units
-        Rows to predict, none of them used in the fit for an honest figure.
+    classes : ndarray of shape (n_classes,), sorted, or None
+        Labels of the model; None of a regression.
+    answers : ndarray of shape (n_rows,)
+        What it predicts for rows, none of them used in the fit for an honest figure.
     y : ndarray of shape (n_rows,)
         True label or number of each row.
     probabilities : ndarray of shape (n_rows, n_classes), optional
@@ -225,20 +240,19 @@ def row_measures(
         predicted frequency of a class) where there are probabilities; of a regression
         the mean absolute error and calibration-in-the-large (actual less predicted).
     """
-    answers = model.predict(X)
-    if model.classes is None:
+    if classes is None:
         error = np.asarray(y, np.float64) - answers
         return [
             RowMeasure(READOUTS["mae"].label, np.abs(error), False),
             RowMeasure("Mean of actual - predicted", error, False),
         ]
-    truth, hits = class_numbers(y, model.classes), (answers == y) * 1.0
+    truth, hits = class_numbers(y, classes), (answers == y) * 1.0
     measures = [RowMeasure(READOUTS["accuracy"].label, hits, True)]
-    for number, label in enumerate(model.classes):
+    for number, label in enumerate(classes):
         values = np.where(truth == number, hits, np.nan)
         measures.append(RowMeasure(f"Recall of {label}", values, True))
     if probabilities is not None:
-        for number, label in enumerate(model.classes):
+        for number, label in enumerate(classes):
             values = (truth == number) - probabilities[:, number]
             name = f"Observed - predicted frequency of {label}"
             measures.append(RowMeasure(name, values, False))

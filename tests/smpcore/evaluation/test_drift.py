@@ -71,6 +71,20 @@ def test_the_largest_is_first_and_a_column_without_values_last():
     assert last["missing in file"] == 1
 
 
+def test_weights_count_as_that_many_equal_rows():
+    old, new = tables()
+    columns = prepared(old).inputs
+    draw = np.random.default_rng(5)
+    counts = [draw.integers(0, 4, len(table)) for table in (old, new)]
+    weighted = column_drift(old, new, columns, counts)
+    repeated = (
+        table.loc[np.repeat(table.index, count)].reset_index(drop=True)
+        for table, count in zip((old, new), counts, strict=True)
+    )
+    pd.testing.assert_frame_equal(weighted, column_drift(*repeated, columns))
+    assert not weighted.equals(column_drift(old, new, columns))
+
+
 def test_constants_differ_or_do_not():
     old, _ = tables()
     preparation = prepared(old)

@@ -266,6 +266,7 @@ def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path, capsys):
     out = tmp_path / "r.parquet"
     own = str(tmp_path / "own.csv")
     told = "--target", "kind", "--group", "who", "--ignore", "c", "--points", "2"
+    told = *told, "--afterwards", "b"
     done = _batch(out, "--methods", "smp, smp", *told, data=own)
     assert done.returncode == 0, done.stderr
     assert "classification of kind, folds by group column who" in done.stderr
@@ -279,6 +280,7 @@ def test_the_command_reads_tables_and_says_what_is_wrong(tmp_path, capsys):
         (("--methods", "smp"), "wine", "another data set"),
         (("--target", "kind"), "wine", "bundled set"),
         ((*told, "--group", "kind"), own, "given two roles"),
+        ((*told, "--ignore", "b"), own, "given two roles"),
         (("--points", "-1"), own, "whole number from 2"),
         (("--jobs", "0"), own, "whole number from 1"),
         (("--out", "."), own, "is a folder"),

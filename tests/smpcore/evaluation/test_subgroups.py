@@ -94,6 +94,24 @@ def test_a_time_is_cut_into_periods():
     np.testing.assert_array_equal(found.codes, order // 100)
 
 
+def test_rows_of_another_table_have_the_groups_of_the_training_rows():
+    ages = np.random.default_rng(1).integers(20, 80, 400).astype(float)
+    days = pd.date_range("2020-01-01", periods=400).strftime("%Y-%m-%d").to_numpy()
+    towns = np.array(["a", "b"])[ALL % 2]
+    for old, role, new, names in (
+        (ages, "feature", ["15", "70", None], ["first", "last", "missing value"]),
+        (ALL % 3 + 1.0, "feature", [3, 1, 9], ["3", "1", "1 other level"]),
+        (towns, "feature", ["b", "zz", None], ["b", "1 other level", "missing value"]),
+        (days, "time", ["2019-05-01", "2023-01-01"], ["first", "last"]),
+    ):
+        table, values = _table(old, role), pd.Series(new, index=range(5, 5 + len(new)))
+        found = group_rows(table, "c", ALL, values)
+        ends = group_rows(table, "c", ALL).names
+        ends = {"first": ends[0], "last": ends[3 if len(ends) > 3 else -1]}
+        of_rows = [found.names[code] for code in found.codes]
+        assert of_rows == [ends.get(name, name) for name in names]
+
+
 def test_a_column_that_makes_no_groups_is_one_sentence():
     ids = [f"id{i}" for i in range(400)]
     for column, words in (
@@ -112,7 +130,7 @@ def test_figures_of_a_classifier_are_those_of_scikit_learn_and_statsmodels():
     rows = of.parts["validation"]
     grouping = group_rows(of.table, "mean texture", of.parts["train"])
     answers, truth = of.answers("validation"), of.truth("validation")
-    table = subgroups(grouping, rows, row_measures(of.model, of.X[rows], truth))
+    table = subgroups(grouping, rows, row_measures(of.model.classes, answers, truth))
     codes = grouping.codes[rows]
     p_values, n_groups = [], len(np.unique(codes))
     for code, name in enumerate(grouping.names):
@@ -148,7 +166,8 @@ def test_probabilities_are_compared_with_what_was_observed():
     of = oracle.fit("smp", "iris")
     rows, (first, second, _) = of.parts["train"], map(str, of.model.classes)
     sure = np.tile([0.5, 0.3, 0.2], (len(rows), 1))
-    measures = row_measures(of.model, of.X[rows], of.y[rows], sure)
+    answers = of.model.predict(of.X[rows])
+    measures = row_measures(of.model.classes, answers, of.y[rows], sure)
     table = subgroups(group_rows(of.table, of.table.target, rows), rows, measures)
     name = f"Observed - predicted frequency of {first}"
     values = table[table["measure"] == name].set_index("group")["value"]
