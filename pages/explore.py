@@ -8,7 +8,7 @@ from pages.explore import edits, live
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import lesson_files, lesson_run, session
 from pages.state.context import resolve
-from pages.ui import exports, lesson_bar, navigation, qr, workspace
+from pages.ui import exports, lesson_bar, navigation, qr, tuner, workspace
 from pages.ui.elements import download, expander
 from pages.work import visitors, warmup
 from smpcore import METHODS
@@ -82,6 +82,8 @@ def _downloads() -> None:
         )
     workspace.pin_button(resolve(released), row)
     qr.button(row)
+    if not lesson_run.current():
+        tuner.button(row)
     row.page_link("pages/export.py", label="More export options")
     if warmup.waiting:
         row.caption(f"Still compiling: {', '.join(warmup.waiting)}.")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.tradeoff import sweeps
+from pages.ui import tuner
 from pages.ui.elements import problems_shown, progress_bar, stop_all
 from pages.ui.text import message
 from pages.work.slots import interactive_slot
@@ -92,6 +93,7 @@ with problems_shown(stop=True):
 top, results, below = (st.container() for _ in range(3))
 with top:
     request = sweeps.choose(context, below)
+    tuner.button(st)
 polling = sweeps.poll_interval(request.jobs())
 with results:
     st.fragment(_results, run_every=polling)()

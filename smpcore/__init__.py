@@ -18,7 +18,17 @@ from smpcore.datasets import (
     split,
 )
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation import evaluate, stability, sweep
+from smpcore.evaluation import (
+    IMKPLClassifierCV,
+    MultiPrototypeSVCCV,
+    SMaLLClassifierCV,
+    SMPClassifierCV,
+    SuperSparseClassifierCV,
+    SuperSparseRegressorCV,
+    evaluate,
+    stability,
+    sweep,
+)
 from smpcore.explain import contributions, counterfactual
 from smpcore.methods import (
     METHODS,
@@ -40,13 +50,19 @@ __all__ = [
     "METHODS",
     "Dataset",
     "IMKPLClassifier",
+    "IMKPLClassifierCV",
     "MultiPrototypeSVC",
+    "MultiPrototypeSVCCV",
     "PrototypeModel",
     "SMPClassifier",
+    "SMPClassifierCV",
     "SMaLLClassifier",
+    "SMaLLClassifierCV",
     "SmpcoreError",
     "SuperSparseClassifier",
+    "SuperSparseClassifierCV",
     "SuperSparseRegressor",
+    "SuperSparseRegressorCV",
     "compile_model",
     "contributions",
     "counterfactual",

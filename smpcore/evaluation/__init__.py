@@ -124,3 +124,15 @@ from smpcore.evaluation.sweep import (
     sweep,
     sweep_table,
 )
+from smpcore.evaluation.tuning import (
+    IMKPLClassifierCV,
+    MultiPrototypeSVCCV,
+    PrototypeCV,
+    SMaLLClassifierCV,
+    SMPClassifierCV,
+    SuperSparseClassifierCV,
+    SuperSparseRegressorCV,
+    Tuned,
+    tune,
+    tuning_paths,
+)

@@ -14,10 +14,14 @@ from smpcore import (
     MultiPrototypeSVC,
     SMaLLClassifier,
     SMPClassifier,
+    SMPClassifierCV,
     SuperSparseClassifier,
     SuperSparseRegressor,
+    SuperSparseRegressorCV,
 )
 
+#: All tuners share their code: one of each task.
+TUNERS = SMPClassifierCV, SuperSparseRegressorCV
 FREE = {"loss": "epsilon-insensitive"}
 #: Each family's default, then settings of it.
 ESTIMATORS = [
@@ -53,6 +57,7 @@ ESTIMATORS = [
     SuperSparseRegressor(target="svr"),
     SuperSparseRegressor(4, similarity="laplacian", start="kmeans", box=(-2.0, 2.0)),
     SuperSparseRegressor(4, **FREE, start="random", removal="coefficient"),
+    *(tuner(n_points=2, cv=2, param_grid={}) for tuner in TUNERS),
 ]
 #: Checks of how it fits and answers; others look at what all settings share.
 BRANCHING = (

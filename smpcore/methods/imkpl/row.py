@@ -156,6 +156,7 @@ ROW = method.Method(
     path="kappa",
     has_threshold=False,
     sparsity="kappa",
+    tuned={"n_prototypes": (1, 2, 5)},
     preview={"max_iter": 3},
     refusal=_needs_kernels,
     data_params=_matrices_as_kernels,

@@ -157,6 +157,7 @@ ROW = method.Method(
     },
     path=None,
     sparsity="n_prototypes",
+    tuned={"C": (0.01, 0.1, 1.0)},
     refusal=_needs_one_kernel,
     data_params=_matrix_as_kernel,
     preview={"temperature": 0.0, "tol": 3e-2, "n_init": 1},

@@ -78,6 +78,8 @@ class Method:
         The parameter that is scrubbed along a solved path; the same for all tasks.
     sparsity : str
         The parameter that a sweep walks.
+    tuned : mapping
+        Other parameters that a tuner varies beside it -> the values that it tries.
     reference : str
         Paper that the method is from.
     terms : tuple of Term
@@ -112,6 +114,7 @@ class Method:
     params: tuple[Param, ...]
     path: str | None
     sparsity: str
+    tuned: Mapping[str, tuple[Any, ...]]
     reference: str
     terms: tuple[Term, ...]
     from_right: bool = True

@@ -113,6 +113,7 @@ ROW = Method(
     ),
     path="k",
     sparsity="k",
+    tuned={"n_prototypes": (1, 2, 3)},
     from_right=False,
     preview={"n_draws": 0, "n_swaps": 0},
     reference="Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.",

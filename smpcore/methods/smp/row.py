@@ -111,6 +111,7 @@ ROW = Method(
     ),
     path="lam",
     sparsity="mu",
+    tuned={"n_prototypes": (1, 2, 4), "lam": (0.0, 0.003, 0.03)},
     reference="Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.",
     terms=(
         Term("∑_i u_i ℓ(w_{a_i}·x_i, w_j·x_i)", "loss", "rows"),

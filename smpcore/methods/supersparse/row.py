@@ -205,6 +205,7 @@ ROW = method.Method(
     },
     path="n_prototypes",
     sparsity="n_prototypes",
+    tuned={"lam": (1e-6, 1e-4, 1e-2)},
     preview={"max_iter": 20, "tol": 1e-4},
     reference="Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in "
     "similarity spaces. IEEE Computational Intelligence Magazine 11(4), 2016.",
