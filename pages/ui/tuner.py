@@ -99,16 +99,17 @@ def _show(context: Context, fixed: dict[str, Any], tuned: Tuned) -> None:
             "standard error of it; of these, this one stores the fewest numbers."
         )
     message(st.markdown, about)
-    st.button(
-        "Use these settings",
-        key="use_tuned",
-        type="primary",
-        on_click=_use,
-        args=(context, fixed, tuned.values),
-    )
+    use = {"on_click": _use, "args": (context, fixed, tuned.values)}
+    if st.button("Use these settings", key="use_tuned", type="primary", **use):
+        st.rerun()  # a click in a dialog runs the dialog only
     names = {name: context.method.param(name).label for name in tuned.values}
-    shown = lines.iloc[:_MOST_LINES].rename(columns=names | {"mean": label})
-    table(shown, height=300)
+    sign = " %" if unit == "%" else ""
+    shown = lines.sort_values("chosen", ascending=False, kind="stable")
+    shown = shown.iloc[:_MOST_LINES].rename(columns=names)
+    for name, title in {"mean": label, "error": "standard error"}.items():
+        shown[name] = shown[name] * (100 if sign else 1)
+        shown = shown.rename(columns={name: title + sign})
+    table(shown.rename(columns={"within": "within one error"}), height=300)
     failed = f" {plural(tuned.failed, 'setting')} could not be fitted on every fold."
     message(
         st.caption,

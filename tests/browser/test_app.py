@@ -414,3 +414,14 @@ def test_a_visitor_reads_why_an_upload_was_refused(opened, address):
     alert = page.get_by_test_id("stAlert").filter(has_text="may hold 150 MB")
     expect(alert).to_be_visible()
     assert f"{middleware.SESSION_BYTES / 1e6:.0f} MB" in alert.inner_text()
+
+
+def test_settings_are_chosen_by_one_click_and_taken_by_another(visit):
+    page = visit("?data=iris&method=supersparse")
+    figure(page)
+    page.get_by_role("button", name="Choose for me").click()
+    take = page.get_by_role("button", name="Use these settings")
+    expect(page.get_by_role("dialog")).to_contain_text("numbers stored")
+    take.click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.wait_for_url("**&n_prototypes=*")
