@@ -71,10 +71,19 @@ from smpcore.evaluation.operating import (
     threshold_for_cost,
     threshold_for_sensitivity,
 )
+from smpcore.evaluation.optimism import Optimism, Recipe, bootstrap_optimism
 from smpcore.evaluation.recalibrate import (
     RECALIBRATIONS,
     recalibrate,
     recalibration_table,
+)
+from smpcore.evaluation.sample_size import (
+    candidate_parameters,
+    cox_snell_r2,
+    expected_shrinkage,
+    largest_r2,
+    rows_for_classes,
+    rows_for_numbers,
 )
 from smpcore.evaluation.scores import (
     STUDENT,

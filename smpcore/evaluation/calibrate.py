@@ -38,12 +38,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from sklearn.base import clone
 
-from smpcore.datasets import Dataset, Split, row_weights, shown
+from smpcore.datasets import Dataset, Split, shown
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.executors import running
-from smpcore.evaluation.folds import Fold, folds
+from smpcore.evaluation.folds import Fold, fit_fold, folds
 from smpcore.evaluation.scores import (
     chosen_rows,
     class_numbers,
@@ -103,7 +102,8 @@ def out_of_fold(
     SmpcoreError
         If the training rows cannot be divided, or it was stopped.
     """
-    rows, drawn = split.train, folds_once(dataset, split, n_folds)
+    rows = split.train
+    drawn = scoring_folds(dataset, rows, split.with_censored, n_folds)
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
     all_scores = np.full((rows.size, n_outputs), np.nan)
     options = {"executor": executor, "stop": stop, "progress": progress}
@@ -113,16 +113,14 @@ def out_of_fold(
     return all_scores
 
 
-def folds_once(dataset: Dataset, part: Split | Fold, n_folds: int = 5) -> list[Fold]:
-    """Divide training rows once, in fewer folds where there are fewer rows or groups.
-
-    Parameters are those of `out_of_fold`; rows are those of ``part.train``.
-    """
+def scoring_folds(
+    dataset: Dataset, rows: np.ndarray, with_censored: np.ndarray, n_folds: int = 5
+) -> list[Fold]:
+    """Folds that hold out each row once; fewer where there are fewer groups or rows."""
     if dataset.times is None:
-        rows = part.train
         units = rows if dataset.groups is None else dataset.groups[rows]
         n_folds = max(2, min(n_folds, np.unique(units).size))
-    drawn = folds(dataset, part.with_censored, n_folds)
+    drawn = folds(dataset, with_censored, n_folds)
     return [fold for fold in drawn if fold.repeat == 0]
 
 
@@ -161,14 +159,7 @@ def _score_fold(
     (number,), (dataset, drawn, unfitted, stop) = task, shared
     if stop[0]:
         return number, None
-    fold = drawn[number]
-    _, X, X_held_out = fold.prepared(dataset)
-    estimator = clone(unfitted)
-    weights = row_weights(dataset, fold.with_censored, fold.train)
-    problem = estimator.problem(
-        X, dataset.y[fold.train], weights, **dataset.metadata(fold.train)
-    )
-    estimator.solve(problem, stop=stop)
+    estimator, X_held_out = fit_fold(unfitted, dataset, drawn[number], stop)
     if estimator.history_.status == STOPPED:
         return number, None
     scores = estimator.model_.scores(X_held_out)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from smpcore.datasets import (
     Dataset,
@@ -17,6 +19,7 @@ from smpcore.datasets import (
     prepare,
     read_times,
     read_weights,
+    row_weights,
     shown,
 )
 from smpcore.errors import DatasetError, SmpcoreError
@@ -60,6 +63,18 @@ class Fold:
             for rows in (self.train, self.held_out)
         )
         return preparation, X, X_held_out
+
+
+def fit_fold(
+    unfitted: Any, dataset: Dataset, fold: Fold, stop: np.ndarray
+) -> tuple[Any, np.ndarray]:
+    """Fit a copy on a fold, and prepare the held-out rows for it."""
+    _, X, X_held_out = fold.prepared(dataset)
+    weights = row_weights(dataset, fold.with_censored, fold.train)
+    estimator = clone(unfitted)
+    metadata = dataset.metadata(fold.train)
+    problem = estimator.problem(X, dataset.y[fold.train], weights, **metadata)
+    return estimator.solve(problem, stop=stop), X_held_out
 
 
 def folds(

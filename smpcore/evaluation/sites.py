@@ -19,7 +19,7 @@ import pandas as pd
 
 from smpcore.datasets import Dataset, Split, as_text, row_weights, shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.calibrate import calibrate, fold_scores, folds_once
+from smpcore.evaluation.calibrate import calibrate, fold_scores, scoring_folds
 from smpcore.evaluation.calibration_measures import (
     calibration_intercept,
     calibration_slope,
@@ -184,7 +184,7 @@ def _is_binary(dataset: Dataset) -> bool:
 def _inner_folds(dataset: Dataset, fold: Fold) -> list[Fold]:
     """Folds of the rows that a fold learns from; none where none can be drawn."""
     with suppress(SmpcoreError):
-        inner = folds_once(dataset, fold)
+        inner = scoring_folds(dataset, fold.train, fold.with_censored)
         if all(len(one.held_out) and _can_fit(dataset, one) for one in inner):
             return inner
     return []

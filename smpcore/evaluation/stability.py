@@ -27,7 +27,10 @@ SAME_PROTOTYPE = 0.5
 
 
 def redraw(
-    y: np.ndarray, groups: np.ndarray | None, seed: int, keep_labels: bool = True
+    y: np.ndarray,
+    groups: np.ndarray | None,
+    seed: int | Sequence[int],
+    keep_labels: bool = True,
 ) -> np.ndarray:
     """Draw as many groups (or rows) as there are, with replacement."""
     rng = np.random.default_rng(seed)
@@ -46,6 +49,13 @@ def redraw(
         "y has a class with so few rows or groups that most samples miss it; leave "
         "that class out."
     )
+
+
+def reseed(estimator: Any, seed: int) -> Any:
+    """Give an estimator that draws another seed: it starts elsewhere in each refit."""
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=seed)
+    return estimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +128,7 @@ def _refit(
     (seed,), fresh = task, make()
     labels = is_classifier(fresh)
     rows = redraw(sample.y, sample.groups, seed, keep_labels=labels)
-    if "random_state" in fresh.get_params():
-        fresh.set_params(random_state=seed)
+    reseed(fresh, seed)
     weights = None if sample.weights is None else sample.weights[rows]
     metadata = {name: of[rows] for name, of in sample.metadata.items()}
     problem = fresh.problem(sample.X[rows], sample.y[rows], weights, **metadata)
