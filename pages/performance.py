@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.performance import confusion, sites, subgroups, threshold
+from pages.performance import confusion, optimism, sites, subgroups, threshold
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import readouts
@@ -18,12 +18,14 @@ SECTIONS = {
         "Probabilities": threshold.probabilities,
         "Subgroups": subgroups.section,
         "Sites and periods": sites.section,
+        "Optimism": optimism.section,
     },
     "regression": {
         "Errors": subgroups.errors,
         "Intervals": threshold.probabilities,
         "Subgroups": subgroups.section,
         "Sites and periods": sites.section,
+        "Optimism": optimism.section,
     },
 }
 

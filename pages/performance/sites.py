@@ -11,7 +11,7 @@ import streamlit as st
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import widget_state
 from pages.state.session import Slot
-from pages.ui.elements import is_waiting, problems_shown, show_section
+from pages.ui.elements import show_section, study
 from pages.ui.readouts import SITES
 from pages.ui.text import message, short_label
 from pages.work import study_pool
@@ -61,39 +61,27 @@ def section(rows: EvaluatedRows) -> None:
         help="A site, centre, hospital or region; also a column that the model does "
         "not use. Of the time column, periods are predicted from all earlier rows.",
     )
-    begun, task = SITES.get((rows.key, rows.outcome)) or ("", None)
-    task = task if begun == column else None
-    if task is not None and is_waiting(task, 0.0, "Fits without a site"):
-        return
     is_time = column == data.dataset.time
-    right.button(
-        "Predict each period" if is_time else "Leave each site out",
+    study(
+        SITES,
+        (rows.key, rows.outcome, column),
+        partial(_job, rows, column),
+        _show,
+        words="Fits without a site",
+        intro="The model is fitted anew for each site on training and validation rows "
+        "of the other sites, and scored on the rows of the site: whether it holds "
+        "where it was not learned. Test rows take no part.",
+        place=right,
+        label="Predict each period" if is_time else "Leave each site out",
         key="leave_sites_out",
         icon=":material/location_off:",
-        on_click=_start,
-        args=(rows, column),
     )
-    if task is None:
-        st.caption(
-            "The model is fitted anew for each site on training and validation rows of "
-            "the other sites, and scored on the rows of the site: whether it holds "
-            "where it was not learned. Test rows take no part."
-        )
-        return
-    with problems_shown(st.error):
-        _show(task.result())
 
 
 def _rank(rows: EvaluatedRows, name: str) -> tuple[bool, bool]:
     """A column that is named like a site, then one that is no input, comes first."""
     is_likely = any(part in name.lower() for part in _LIKELY)
     return not is_likely, rows.data.dataset.roles[name] == "feature"
-
-
-def _start(rows: EvaluatedRows, column: str) -> None:
-    if before := SITES.last():
-        before[1].leave()
-    SITES.put((rows.key, rows.outcome), (column, _job(rows, column)))
 
 
 def _job(rows: EvaluatedRows, column: str) -> Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from pages.state.session import Slot
 from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
+from pages.work.tasks import Task
 from smpcore import SmpcoreError, report
 from smpcore.datasets import plural
 from smpcore.evaluation import group_rows, row_measures
@@ -26,8 +28,11 @@ from smpcore.report import (
     cleaning_section,
     columns_section,
     confusion_section,
+    instability_section,
     numbers_section,
+    optimism_section,
     parts_section,
+    sample_size_section,
     sites_section,
     subgroups_section,
     text_rule,
@@ -74,12 +79,15 @@ def _subgroups(context: ModelContext) -> Section | None:
     return subgroups_section(grouping, *rows)
 
 
-def _sites(context: ModelContext) -> Section | None:
-    """The sites that were left out last on Performance; None if none were."""
-    _, task = readouts.SITES.get((context.key, context.outcome)) or ("", None)
-    if task is None or not task.done or task.problem or task.was_left:
-        return None
-    return sites_section(task.result())
+def _studied(
+    context: ModelContext, slot: Slot[Task], *sections: Callable[[Any], Section | None]
+) -> list[Section | None]:
+    """What a study on Performance gave last of this model; empty if none was made."""
+    task = slot.about(context.key, context.outcome)
+    if task is None or not task.done or task.problem:
+        return []
+    result = task.result()
+    return [section(result) for section in sections]
 
 
 def opened(context: ModelContext) -> str:
@@ -104,7 +112,14 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
-        _sites(context),
+        *_studied(context, readouts.SITES, sites_section),
+        *_studied(
+            context,
+            readouts.OPTIMISM,
+            optimism_section,
+            instability_section,
+            sample_size_section,
+        ),
         calibration_section(model, rows_of_parts(context, checked), fitted)
         if calibration is not None
         else None,

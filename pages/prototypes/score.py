@@ -13,7 +13,7 @@ from pages.prototypes.model_context import ModelContext
 from pages.state import widget_state
 from pages.state.session import Slot
 from pages.ui import elements, explanation_sheet
-from pages.ui.elements import download, is_waiting, problems_shown, table
+from pages.ui.elements import download, study, table
 from pages.ui.explanation_sheet import SCORE, rows_of_parts, score_key
 from pages.ui.text import escape_markdown, message
 from pages.work.tasks import Task
@@ -59,19 +59,16 @@ def section(context: ModelContext) -> None:
     )
     options = _options(context)
     key = score_key(context), tuple(sorted(options.items()))
-    task = _TASK.get(key)
-    if task is not None and is_waiting(task, 0.0, "Searching for the score"):
-        return
-    st.button(
-        "Find the score",
+    study(
+        _TASK,
+        key,
+        partial(_job, context, options),
+        partial(_show, context),
+        words="Searching for the score",
+        label="Find the score",
         key="find_score",
         icon=":material/search:",
-        on_click=_start,
-        args=(context, options, key),
     )
-    if task is not None:
-        with problems_shown(st.error):
-            _show(context, task.result())
 
 
 def _card(context: ModelContext) -> None:
@@ -120,10 +117,6 @@ def _options(context: ModelContext) -> dict[str, Any]:
         "signs": tuple((name, 1) for name in higher)
         + tuple((name, -1) for name in lower),
     }
-
-
-def _start(context: ModelContext, options: dict[str, Any], key: tuple) -> None:
-    _TASK.put(key, _job(context, options))
 
 
 def _job(context: ModelContext, options: dict[str, Any]) -> Task:

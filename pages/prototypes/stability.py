@@ -15,7 +15,7 @@ from pages.prototypes.model_context import ModelContext
 from pages.state import session, undo
 from pages.state.context import Context
 from pages.state.session import Slot
-from pages.ui.elements import is_waiting, problems_shown, table, table_popover
+from pages.ui.elements import study, table, table_popover
 from pages.work import study_pool
 from pages.work.cache import pairs
 from pages.work.tasks import Task
@@ -51,22 +51,16 @@ def section(context: ModelContext) -> None:
         f"is random. {pairs} are matched to the most similar prototype of each refit; "
         "similarity is the cosine, 1 where both are the same direction."
     )
-    task = _STABILITY.get(context.key)
-    if task is not None and is_waiting(task, 0.0, "Refits"):
-        return
-    icon = ":material/replay:"
-    st.button("Refit", key="refit", icon=icon, on_click=_start, args=(context,))
-    if task is None:
-        return
-    with problems_shown(st.error):
-        if result := task.result():
-            _show(context, *result)
-        else:
-            st.info("Stopped before the first refit finished.")
-
-
-def _start(context: ModelContext) -> None:
-    _STABILITY.put(context.key, _job(context))
+    study(
+        _STABILITY,
+        context.key,
+        partial(_job, context),
+        partial(_show, context),
+        words="Refits",
+        label="Refit",
+        key="refit",
+        icon=":material/replay:",
+    )
 
 
 def _job(context: ModelContext) -> Task:
@@ -102,8 +96,12 @@ def _job(context: ModelContext) -> Task:
     return Task(work, study=data.dataset)
 
 
-def _show(context: ModelContext, result: Stability, by_level: Stability) -> None:
+def _show(context: ModelContext, results: tuple[Stability, Stability] | None) -> None:
     """The prototypes, and how often columns are selected; levels on request."""
+    if results is None:
+        st.info("Stopped before the first refit finished.")
+        return
+    result, by_level = results
     st.caption(f"Of {result.n_refits} refits:")
     names, shares = context.names, 100 * result.recovered(_BOUND)
     head = f"recovered %, similarity {_BOUND} or more"
@@ -209,29 +207,27 @@ def alternatives(context: ModelContext) -> None:
     )
     values = {**context.values, name: None}
     key = context.data.dataset.digest, context.data.split.key, pairs(values), within
-    task = _ALTERNATIVES.get(key)
-    if task is not None and is_waiting(task, 0.0, "Alternatives"):
-        return
-    right.button(
-        "Find alternatives",
+    study(
+        _ALTERNATIVES,
+        key,
+        partial(_search, context, values, within),
+        partial(_show_alternatives, context, key),
+        words="Alternatives",
+        place=right,
+        label="Find alternatives",
         key="find_alternatives",
         icon=":material/search:",
-        on_click=_search,
-        args=(context, values, key),
     )
-    if task is not None:
-        with problems_shown(st.error):
-            _show_alternatives(context, task.result(), key)
 
 
-def _search(context: ModelContext, values: dict[str, Any], key: tuple) -> None:
+def _search(context: ModelContext, values: dict[str, Any], within: float) -> Task:
     estimator = context.method.estimator(values, context.task)
-    limits = key[-1], _LIMIT, _SECONDS
+    limits = within, _LIMIT, _SECONDS
     work = partial(estimator.alternatives, context.problem(), *limits)
-    _ALTERNATIVES.put(key, Task(work, study=context.data.dataset))
+    return Task(work, study=context.data.dataset)
 
 
-def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) -> None:
+def _show_alternatives(context: ModelContext, key: tuple, result: Alternatives) -> None:
     """How many there are, the features in them, and one of them to be used."""
     n, within = len(result.supports), key[-1]
     at_least = "" if result.complete else "At least "

@@ -53,6 +53,11 @@ class Slot(Generic[Result]):
         known = get().results.get(self)
         return known[1] if known and known[0] == key else None
 
+    def about(self, *first: Hashable) -> Result | None:
+        """The result, if its key is a tuple that begins so."""
+        key, result = get().results.get(self, ((), None))
+        return result if key[: len(first)] == first else None
+
     def last(self) -> Result | None:
         """The result, whatever it is of."""
         return get().results.get(self, (None, None))[1]

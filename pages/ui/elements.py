@@ -207,6 +207,40 @@ def visit_task(
     return task
 
 
+def study(
+    slot: Slot[Task],
+    about: Hashable,
+    make: Callable[[], Task],
+    show: Callable[[Any], None],
+    *,
+    words: str,
+    intro: str = "",
+    place: Any = st,
+    **button: Any,
+) -> None:
+    """A button that begins a task, how far that is, and what came of it.
+
+    The slot has one task: who begins another one leaves it. What the page says before
+    one was begun is the intro.
+    """
+    task = slot.get(about)
+    if task is not None and is_waiting(task, 0.0, words):
+        return
+    place.button(on_click=_begin_study, args=(slot, about, make), **button)
+    if task is None:
+        if intro:
+            st.caption(intro)
+        return
+    with problems_shown(st.error):
+        show(task.result())
+
+
+def _begin_study(slot: Slot[Task], about: Hashable, make: Callable[[], Task]) -> None:
+    if before := slot.last():
+        before.leave()
+    slot.put(about, make())
+
+
 def progress_bar(share: float, text: str, button: str = "", **options: Any) -> None:
     """How far work is, and a button beside it."""
     left, right = st.columns([5, 1], vertical_alignment="center")

@@ -30,8 +30,10 @@ from smpcore.readouts import COVERAGE, READOUTS, Shown, interval_text, number_te
 WAIT_SECONDS = 2.0
 #: The fits on folds.
 _FOLDS = Slot[Task]("out_of_fold")
-#: By model and outcome: a column, and the fits without each of its sites.
-SITES = Slot[tuple[str, Task]]("sites")
+#: By model, outcome and column: the fits without each of its sites.
+SITES = Slot[Task]("sites")
+#: By model, outcome and seed: the refits on drawn rows.
+OPTIMISM = Slot[Task]("optimism")
 #: What is calibrated, and its term in the glossary.
 _CALIBRATED = {
     "classification": ("probabilities", "Calibration"),

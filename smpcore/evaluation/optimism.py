@@ -13,7 +13,8 @@ alone.
 **.632+** (Efron and Tibshirani, Journal of the American Statistical Association 92,
 1997) weighs the apparent error with that of rows that a refit did not draw, the more of
 the latter the more is learned by heart. It takes an error of single rows that has
-bounds, so it is of accuracy and Brier score, and of no area, slope or log-loss.
+bounds, so it is of accuracy and Brier score, and of no area, slope or log-loss. Of a
+model that learns by heart Harrell's estimate is still too good, and this one is not.
 
 **Instability** (Riley and Collins, Biometrical Journal 65, 2023): how far the refits
 differ in what they predict of one and the same row.
@@ -156,28 +157,32 @@ class Optimism:
         97.5th percentile of the refits on the training rows) and ``refits``, those that
         have the measure. NaN where none has it.
     rows : DataFrame
-        For each training row: ``row`` (its place in the table), ``predicted`` (risk of
+        For each training row: ``row`` (its number), ``predicted`` (risk of
         the outcome; of more classes probability of the predicted one; or number),
         ``low`` and ``high`` (2.5th and 97.5th percentile of the refits), ``error``
         (mean absolute difference of the refits from ``predicted``), ``changes`` (share
         of the refits that answer otherwise; NaN for regression), ``weight``.
+    classes : tuple of str
+        Labels; empty of a regression.
     outcome : str
         What the risk is of; empty where there are not two classes.
     n_refits, failed : int
         Refits that ended, and those that could not be fitted.
     parameters : int
         Candidates of predictors, see `candidate_parameters`.
-    events : int
-        Training rows of the outcome.
+    events, prevalence : int and float
+        Training rows of the outcome, and their share by weight.
     """
 
     lines: pd.DataFrame
     rows: pd.DataFrame
+    classes: tuple[str, ...]
     outcome: str
     n_refits: int
     failed: int
     parameters: int
     events: int
+    prevalence: float
 
     def of(self, measure: str, column: str = "corrected") -> float:
         """A figure of a measure; NaN where there is none."""
@@ -240,15 +245,20 @@ def bootstrap_optimism(
         if problems:
             raise SmpcoreError(problems[0])
         raise SmpcoreError("Stopped before two refits had ended; start them again.")
-    outcome, train = recipe.outcome, recipe.split.train
+    classes = () if recipe.classes is None else tuple(map(str, recipe.classes))
+    events = np.zeros(len(recipe.y), dtype=bool)
+    if recipe.outcome is not None:
+        events = recipe.y == recipe.outcome
     return Optimism(
         _lines(recipe, apparent, refits),
         _rows(recipe, apparent, refits),
-        "" if outcome is None else str(recipe.classes[outcome]),
+        classes,
+        "" if recipe.outcome is None else classes[recipe.outcome],
         len(refits),
         len(problems),
-        candidate_parameters(prepare(recipe.dataset, train)),
-        0 if outcome is None else int((recipe.y == outcome).sum()),
+        candidate_parameters(prepare(recipe.dataset, recipe.split.train)),
+        int(np.sum(events)),
+        float(np.average(events, weights=recipe.weights)),
     )
 
 
@@ -466,7 +476,7 @@ def _rows(recipe: Recipe, apparent: _Run, refits: Sequence[_Run]) -> pd.DataFram
     if not is_number:
         changes = np.mean([one.answers != apparent.answers for one in refits], axis=0)
     followed = [one for one in refits if is_number or one.shares is not None]
-    columns: dict[str, Any] = {"row": train}
+    columns: dict[str, Any] = {"row": recipe.dataset.row_numbers(train)}
     names = ("predicted", "low", "high", "error")
     if len(followed) < _FEWEST or not (is_number or apparent.shares is not None):
         columns |= dict.fromkeys(names, np.nan)

@@ -174,7 +174,8 @@ def expected_shrinkage(rows: float, parameters: int, r2: float) -> float:
     def lacking(shrinkage: float) -> float:
         return parameters / rows - (shrinkage - 1) * math.log(1 - r2 / shrinkage)
 
-    return float(brentq(lacking, r2 * (1 + 1e-12), 1.0))
+    low = r2 * (1 + 1e-12)
+    return low if lacking(low) >= 0 else float(brentq(lacking, low, 1.0))
 
 
 def rows_for_numbers(parameters: int, r2: float) -> pd.DataFrame:

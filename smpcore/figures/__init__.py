@@ -35,6 +35,7 @@ from smpcore.figures.performance import (
     intervals,
     precision_recall,
     predicted_actual,
+    predicted_ranges,
     reliability,
     roc,
 )

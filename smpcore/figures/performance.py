@@ -104,6 +104,31 @@ def intervals(
     return figure.update_layout(dragmode=False)
 
 
+#: Rows of a chart whose ranges can be told apart.
+_MOST_RANGES = 400
+
+
+def predicted_ranges(rows: pd.DataFrame, title: str) -> go.Figure:
+    """Each row's prediction against the range of the refits' predictions.
+
+    The columns are those of `smpcore.evaluation.Optimism.rows`; of many rows some are
+    drawn, evenly from the lowest prediction to the highest.
+    """
+    rows = rows.sort_values("predicted")
+    shown = np.linspace(0, len(rows) - 1, min(len(rows), _MOST_RANGES)).astype(int)
+    rows, figure = rows.iloc[shown], go.Figure()
+    marks(
+        figure,
+        rows[["predicted", "predicted"]],
+        "row, range of 95 % of the refits",
+        {"color": OKABE_ITO[0], "size": 4},
+        error_y=error_bars(rows["predicted"], rows["low"], rows["high"], thickness=1),
+        text=rows["row"],
+        hovertemplate="row %{text}: predicted %{x:.3~r}",
+    )
+    return layout(figure, 420, title, "refits").update_layout(dragmode=False)
+
+
 def answer_counts(
     names: Sequence[str], counts: Sequence[int], marked: Sequence[int]
 ) -> go.Figure:

@@ -1,6 +1,13 @@
 """The explanation sheet: a file of HTML that prints, and on which a model is tried."""
 
 from smpcore.report.document import Calculator, Page, printed, report, typical_row
+from smpcore.report.resampling import (
+    instability_section,
+    optimism_section,
+    predicted_in_words,
+    sample_size_section,
+    unit_of,
+)
 from smpcore.report.sections import (
     ABOUT_CALIBRATION,
     CALIBRATED,
