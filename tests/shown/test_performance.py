@@ -20,7 +20,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from pages.performance import operating_point, subgroups
+from pages.performance import operating_point, optimism, subgroups
 from smpcore import METHODS, prepare, read_table
 from tests.app import calibrated, context_of, kernels, opened, sound, until
 from tests.html_document import Document
@@ -533,6 +533,73 @@ def test_periods_have_the_errors_of_fits_on_all_earlier_rows():
         text = line[f"{name} (95 % interval)"]
         says(text.partition(" ")[0], "#", errors.mean())
     assert seen == len(rows)
+
+
+def test_optimism_is_that_of_refits_of_the_whole_recipe(monkeypatch):
+    """Accuracy and area by scikit-learn; the report has the same lines."""
+    n_refits = 12
+    monkeypatch.setattr(optimism, "N_REFITS", n_refits)
+    fit = oracle.fit("smp", "uneven")
+    app = section(fit, "Optimism")
+    app.number_input(key="optimism_seed").set_value(5).run()
+    app.button(key="find_optimism").click().run()
+    app = until(app, lambda page: len(page.dataframe) == 3, seconds=120)
+    train, event = fit.parts["train"], rarer(fit)
+    y, gains, changes = fit.y[train], [], []
+
+    def scores(model, X, places):
+        lead = model.decision_function(X)[places]
+        lead = lead if event == model.classes_[1] else -lead
+        hits = model.predict(X)[places] == y[places]
+        return np.array([hits.mean(), roc_auc_score(y[places] == event, lead)])
+
+    every = np.arange(len(train))
+    X = prepare(fit.table, train).transform(fit.table.frame)[train]
+    model = clone(fit.estimator).fit(X, y)
+    apparent, answers = scores(model, X, every), model.predict(X)
+    for number in range(n_refits):
+        drawn = np.random.default_rng([5, number]).integers(0, len(y), len(y))
+        X = prepare(fit.table, train[drawn]).transform(fit.table.frame)[train]
+        other = clone(fit.estimator).set_params(random_state=number)
+        other.fit(X[drawn], y[drawn])
+        gains.append(scores(other, X, drawn) - scores(other, X, every))
+        changes.append((other.predict(X) != answers).mean())
+    shown, unstable, sizes = (table.value.astype(str) for table in app.dataframe)
+    corrected = apparent - np.mean(gains, axis=0)
+    errors = np.std(gains, axis=0, ddof=1) / np.sqrt(n_refits)
+    for number, (name, unit) in enumerate((("Accuracy", " %"), ("AUC", ""))):
+        line, factor = shown.iloc[number], 100 if unit else 1
+        assert (line["measure"], line["refits"]) == (name, str(n_refits))
+        says(line["apparent"], f"#{unit}", factor * apparent[number])
+        says(line["corrected"], f"#{unit}", factor * corrected[number])
+        says(line["Monte-Carlo s.e."], f"#{unit}", factor * errors[number])
+    says(unstable["value"][2], "# %", 100 * np.mean(changes))
+    share = (y == event).mean()
+    rows = np.ceil((1.96 / 0.05) ** 2 * share * (1 - share))
+    assert sizes["rows"].iloc[-1] == str(int(rows))
+    text = " ".join(one.value.replace("\\", "") for one in app.markdown)
+    events = (y == event).sum()
+    assert (
+        f"{len(y)} training rows, 2 candidates of predictors, {events} events" in text
+    )
+    app.switch_page("pages/prototypes.py").run()
+    app.segmented_control(key="prototypes_section").set_value("Report").run()
+    sound(app.button(key="report_download").click().run())
+    (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
+    document = Document(sent.partition(b"\n")[2].decode())
+    in_report = [table[1:] for table in document.tables if table]
+    for table in (shown, unstable, sizes):
+        assert table.to_numpy().tolist() in in_report
+
+
+def test_optimism_of_rows_in_time_is_refused():
+    days = pd.date_range("2021-03-01", periods=120).strftime("%Y-%m-%d")
+    content = oracle.uneven().iloc[:120].assign(day=days)
+    of = read_table(content.to_csv(index=False).encode(), "t.csv")
+    of = of.with_roles({"class": "target", "day": "time"})
+    app = section(oracle.Fit("smp", "uneven", of), "Optimism")
+    assert any(e.value.startswith("Rows in the order of time") for e in app.info)
+    assert not [b for b in app.button if b.key == "find_optimism"]
 
 
 def test_without_a_column_that_makes_sites_it_says_what_makes_some():

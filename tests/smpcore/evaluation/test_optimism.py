@@ -23,6 +23,7 @@ from smpcore.evaluation import (
     rows_for_numbers,
 )
 from smpcore.report import instability_section, optimism_section, sample_size_section
+from tests.smpcore.datasets.test_time_to_event import asked, followed, slow_weight
 
 N, SEED = 160, 3
 
@@ -356,3 +357,31 @@ def test_r2_of_cox_and_snell_is_that_of_the_likelihood_ratio():
     fitted = sm.Logit(y, sm.add_constant(x)).fit(disp=0)
     r2 = 1 - math.exp((2 / 400) * (fitted.llnull - fitted.llf))
     assert cox_snell_r2(-fitted.llf / 400, y.mean()) == pytest.approx(r2)
+
+
+def test_censored_rows_are_drawn_too_and_count_for_weights_alone():
+    """The time to censoring is learned on each sample anew."""
+    dataset = asked(followed(n=200, rate=30.0))
+    recipe = _recipe(dataset)
+    assert len(recipe.split.censored)
+    result = bootstrap_optimism(recipe, n_refits=4, seed=SEED)
+    rows, train = recipe.split.with_censored, recipe.split.train
+    known = np.isin(np.arange(dataset.n_samples), train)
+    gains = []
+    for number in range(4):
+        drawn = _drawn(dataset, rows, number)
+        learned = drawn[known[drawn]]
+        weights = [
+            [slow_weight(dataset, sample, row, 12.0) for row in scored]
+            for sample, scored in ((drawn, learned), (rows, train))
+        ]
+        X = prepare(dataset, learned).transform(dataset.frame)
+        other = clone(recipe.estimator)
+        if "random_state" in other.get_params():
+            other.set_params(random_state=number)
+        other.fit(X[learned], dataset.y[learned], sample_weight=weights[0])
+        right = other.predict(X) == dataset.y
+        both = (right[learned], weights[0]), (right[train], weights[1])
+        on_sample, on_rows = (np.average(hit, weights=mass) for hit, mass in both)
+        gains.append(on_sample - on_rows)
+    assert result.of("Accuracy", "optimism") == pytest.approx(np.mean(gains))
