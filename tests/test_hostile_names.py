@@ -42,7 +42,9 @@ SECTIONS = {
     "prototypes": (
         *("All", "One by one", "Rule in words", "Score", "Why this prediction"),
     ),
-    "performance": ("Threshold", "Probabilities", "Subgroups", "Sites and periods"),
+    "performance": (
+        *("Threshold", "Probabilities", "Subgroups", "Sites and periods", "Optimism"),
+    ),
 }
 
 
