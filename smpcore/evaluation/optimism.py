@@ -388,27 +388,22 @@ def _lines(recipe: Recipe, apparent: _Run, refits: Sequence[_Run]) -> pd.DataFra
     plus = _plus(recipe, apparent, refits)
     lines = []
     for name, value in apparent.on_training.items():
-        both = [
-            (one.on_sample.get(name, np.nan), one.on_training.get(name, np.nan))
-            for one in refits
-        ]
-        both = np.array([pair for pair in both if np.isfinite(pair).all()])
-        line = {"measure": name, "apparent": value, "refits": len(both)}
-        if len(both) >= _FEWEST:
-            on_sample, on_training = both.T
+        pairs = np.array(
+            [
+                (one.on_sample.get(name, np.nan), one.on_training.get(name, np.nan))
+                for one in refits
+            ]
+        )
+        on_sample, on_training = pairs[np.isfinite(pairs).all(axis=1)].T
+        line = {"measure": name, "apparent": value, "refits": len(on_sample)}
+        if len(on_sample) >= _FEWEST:
             gains = on_sample - on_training
-            corrected = value - gains.mean()
-            low, high = corrected + np.percentile(on_sample, _ENDS) - on_sample.mean()
-            line |= {
-                "optimism": gains.mean(),
-                "error": gains.std(ddof=1) / np.sqrt(len(gains)),
-                "corrected": corrected,
-                "low": low,
-                "high": high,
-            }
-            line |= dict(
-                zip(("from", "to"), np.percentile(on_training, _ENDS), strict=True)
-            )
+            line["optimism"] = gains.mean()
+            line["error"] = gains.std(ddof=1) / np.sqrt(len(gains))
+            line["corrected"] = value - gains.mean()
+            spread = np.percentile(on_sample, _ENDS) - on_sample.mean()
+            line["low"], line["high"] = line["corrected"] + spread
+            line["from"], line["to"] = np.percentile(on_training, _ENDS)
         lines.append(line | {".632+": plus.get(name, np.nan)})
     columns = ["measure", "apparent", "optimism", "error", "corrected", "low", "high"]
     return pd.DataFrame(lines).reindex(

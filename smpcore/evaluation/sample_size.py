@@ -142,7 +142,7 @@ def rows_for_classes(
     return _criteria(
         needed,
         f"shrinkage {SHRINKAGE:g}: predictions are hardly too extreme",
-        f"R2 too large by at most {OPTIMISM:g} (Nagelkerke's)",
+        f"R² too large by at most {OPTIMISM:g} (Nagelkerke's)",
         f"overall risk to within {HALF_WIDTH:g}",
     )
 
@@ -222,7 +222,7 @@ def rows_for_numbers(parameters: int, r2: float) -> pd.DataFrame:
     return _criteria(
         needed,
         f"shrinkage {SHRINKAGE:g}: predictions are hardly too extreme",
-        f"R2 too large by at most {OPTIMISM:g}",
+        f"R² too large by at most {OPTIMISM:g}",
         "residual standard deviation to within 10 %",
     )
 

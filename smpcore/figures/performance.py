@@ -126,7 +126,9 @@ def predicted_ranges(rows: pd.DataFrame, title: str) -> go.Figure:
         text=rows["row"],
         hovertemplate="row %{text}: predicted %{x:.3~r}",
     )
-    return layout(figure, 420, words(title), "refits").update_layout(dragmode=False)
+    return layout(figure, 420, words(title), "the same, refits").update_layout(
+        dragmode=False
+    )
 
 
 def answer_counts(

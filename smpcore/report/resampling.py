@@ -82,7 +82,8 @@ def optimism_section(result: Optimism) -> Section:
             return " to ".join(number_text(value, unit) for value in values)
 
         line = {"measure": one["measure"], "apparent": text("apparent")}
-        line |= {"optimism": text("optimism"), "Monte-Carlo s.e.": text("error")}
+        line |= {"optimism": text("optimism")}
+        line |= {"Monte-Carlo s.e.": _two_digits(one["error"], unit)}
         line |= {"corrected": text("corrected"), "95 % interval": text("low", "high")}
         if result.lines[".632+"].notna().any():
             line[".632+"] = text(".632+")
@@ -105,6 +106,15 @@ def optimism_section(result: Optimism) -> Section:
     elif result.classes:
         words += "No .632+: some rows are in every sample. "
     return Section("Optimism", (first + _RECIPE, lines, words.strip()))
+
+
+def _two_digits(error: float, unit: Unit) -> str:
+    """A standard error: it is far smaller than what it is of."""
+    if not np.isfinite(error):
+        return "–"
+    return (
+        f"{plain_number(100 * error, 2)} %" if unit == "%" else plain_number(error, 2)
+    )
 
 
 def instability_section(result: Optimism) -> Section:

@@ -21,8 +21,17 @@ from sklearn.metrics import (
 )
 
 from pages.performance import operating_point, optimism, subgroups
+from pages.ui.readouts import OPTIMISM
 from smpcore import METHODS, prepare, read_table
-from tests.app import calibrated, context_of, kernels, opened, sound, until
+from tests.app import (
+    calibrated,
+    context_of,
+    kernels,
+    opened,
+    session_of,
+    sound,
+    until,
+)
 from tests.html_document import Document
 from tests.shown import oracle
 from tests.shown.oracle import says
@@ -590,6 +599,21 @@ def test_optimism_is_that_of_refits_of_the_whole_recipe(monkeypatch):
     in_report = [table[1:] for table in document.tables if table]
     for table in (shown, unstable, sizes):
         assert table.to_numpy().tolist() in in_report
+
+
+def test_refits_that_are_stopped_count_as_far_as_they_came(monkeypatch):
+    monkeypatch.setattr(optimism, "N_REFITS", 5000)
+    app = section(oracle.fit("smp", "uneven"), "Optimism")
+    app.button(key="find_optimism").click().run()
+    task = session_of(app).results[OPTIMISM][1]
+    while task.progress[0] < 4 / 5000:
+        assert not task.wait(0.05)
+    next(b for b in app.button if b.label == "Stop").click().run()
+    app = until(app, lambda page: len(page.dataframe) == 3, seconds=60)
+    refits = app.dataframe[0].value["refits"].astype(int)
+    assert 2 <= refits[0] < 5000
+    texts = [one.value.replace("\\", "") for one in app.markdown]
+    assert any(t.startswith(f"{refits[0]} refits. Each") for t in texts)
 
 
 def test_optimism_of_rows_in_time_is_refused():
