@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -419,47 +419,37 @@ def _plus(recipe: Recipe, apparent: _Run, refits: Sequence[_Run]) -> dict[str, f
     left_out = np.array([one.left_out for one in refits])
     if recipe.classes is None or not left_out.any(axis=0).all():
         return {}
-    wrong, mass = [one.answers != recipe.y for one in refits], recipe.weights
-    occurred = np.eye(len(recipe.classes))[recipe.y]
-    answered = np.eye(len(recipe.classes))[apparent.answers]
-    means = [np.average(of, axis=0, weights=mass) for of in (occurred, answered)]
+    labels = np.eye(len(recipe.classes))
+    answers = [labels[one.answers] for one in (apparent, *refits)]
     accuracy = READOUTS["accuracy"].label
-    error = 1 - apparent.on_training[accuracy]
-    guessed = 1 - float(np.dot(*means))
-    values = {
-        accuracy: 1 - _weighed(error, _mean_left_out(wrong, left_out, mass), guessed)
-    }
-    if apparent.shares is None or any(one.shares is None for one in refits):
-        return values
-    unit = 2 if len(recipe.classes) == 2 else 1
-    losses = [np.sum((one.shares - occurred) ** 2, axis=1) / unit for one in refits]
-    square, mean = (
-        np.average(apparent.shares**power, axis=0, weights=mass) for power in (2, 1)
-    )
-    guessed = float(np.sum(square - 2 * mean * means[0] + means[0])) / unit
-    error = apparent.on_training["Brier score"]
-    outside = _mean_left_out(losses, left_out, mass)
-    return values | {"Brier score": _weighed(error, outside, guessed)}
+    values = {accuracy: 1 - _weighed(recipe, answers, left_out, 2)}
+    shares = [one.shares for one in (apparent, *refits)]
+    if all(one is not None for one in shares):
+        unit = 2 if len(labels) == 2 else 1
+        values["Brier score"] = _weighed(recipe, shares, left_out, unit)
+    return values
 
 
-def _mean_left_out(
-    losses: Sequence[np.ndarray], left_out: np.ndarray, weights: np.ndarray | None
+def _weighed(
+    recipe: Recipe, shares: Sequence[np.ndarray], left_out: np.ndarray, unit: int
 ) -> float:
-    """Mean over the rows of the mean over the refits that did not draw the row."""
-    of_row = np.sum(losses * left_out, axis=0) / left_out.sum(axis=0)
-    return float(np.average(of_row, weights=weights))
+    """Efron and Tibshirani's .632+: between the apparent error and that outside.
 
-
-def _weighed(error: float, outside: float, guessed: float) -> float:
-    """Efron and Tibshirani's .632+: an error between the apparent one and that outside.
-
-    ``guessed`` is the error where predictions and truth have nothing to do with each
-    other; the rate of overfitting says how near to that it is outside.
+    Shares of the model come first. An error is the squared distance from what occurred;
+    of answers, as shares of 0 and 1, it is twice that of being wrong. ``guessed`` is
+    the error where predictions and truth have nothing to do with each other; the rate
+    of overfitting says how near to that it is outside.
     """
+    mean = partial(np.average, axis=0, weights=recipe.weights)
+    occurred = np.eye(len(recipe.classes))[recipe.y]
+    error, *others = (np.sum((one - occurred) ** 2, axis=1) / unit for one in shares)
+    error = float(mean(error))
+    outside = float(mean(np.sum(others * left_out, axis=0) / left_out.sum(axis=0)))
+    usual, predicted = mean(occurred), mean(shares[0])
+    guessed = mean(shares[0] ** 2) - 2 * predicted * usual + usual
+    guessed = float(guessed.sum()) / unit
     outside = min(outside, guessed)
-    rate = 0.0
-    if outside > error and guessed > error:
-        rate = (outside - error) / (guessed - error)
+    rate = (outside - error) / (guessed - error) if outside > error else 0.0
     weight = DRAWN / (1 - (1 - DRAWN) * rate)
     return (1 - weight) * error + weight * outside
 
