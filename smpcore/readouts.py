@@ -15,8 +15,8 @@ import numpy as np
 from smpcore.datasets.display_names import plain_number
 
 __all__ = [
-    *("CHIP", "COVERAGE", "READOUTS", "Estimate", "Readout", "Section", "Shown"),
-    *("interval_text", "number_text"),
+    *("CHIP", "COVERAGE", "READOUTS", "Caution", "Drawing", "Estimate", "Readout"),
+    *("Section", "Shown", "interval_text", "number_text"),
 ]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
@@ -164,6 +164,28 @@ class Shown:
         return f"{self.label} {self.text}" + (f" ({', '.join(about)})" if about else "")
 
 
+class Caution(str):
+    """A paragraph to be read with care; pages and files set it off."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that a file has where it is mentioned, or beside itself.
+
+    Parameters
+    ----------
+    title : str
+        What it shows.
+    svg : str
+        An element of SVG, in which every text is escaped.
+    """
+
+    title: str
+    svg: str
+
+
 @dataclass(frozen=True)
 class Section:
     """A part of a page or a file with a heading of its own.
@@ -172,15 +194,15 @@ class Section:
     ----------
     title : str
         Heading of the section, as text.
-    blocks : sequence of (str or sequence of mapping or Section)
+    blocks : sequence of (str or sequence of mapping or Drawing or Section)
         In their order: a paragraph, a table with the keys of its first line as
-        headings, or a part of this part.
+        headings, a picture, or a part of this part.
     folded : bool
         Whether only the heading is seen at first.
     """
 
     title: str
-    blocks: Sequence[str | Sequence[Mapping[str, Any]] | Section]
+    blocks: Sequence[str | Sequence[Mapping[str, Any]] | Drawing | Section]
     folded: bool = False
 
 

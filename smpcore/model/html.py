@@ -13,7 +13,7 @@ import numpy as np
 from smpcore.datasets.display_names import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits, value_range
 from smpcore.model.prototype_model import PrototypeModel
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, Caution, Drawing
 
 _FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
 #: Where bars begin, in percent of the width; text stands from twice that on.
@@ -34,7 +34,8 @@ def summary(model: PrototypeModel) -> str:
                 f" (class {shorten_name(model.classes[model.prototype_labels[j]], 40)})"
             )
         shape = model.sample_shape
-        picture = portrait(model, values, rows.signed, title, shape, _FEW_BARS)
+        blocks = portrait(model, values, rows.signed, title, shape, _FEW_BARS)
+        picture = "".join(map(html_block, blocks))
         drawn.append(f"{figure}<figcaption>{escape(title)}</figcaption>{picture}")
     more = model.n_prototypes - len(drawn)
     return (
@@ -96,6 +97,16 @@ def document(title: str, body: str, style: str = "", script: str = "") -> str:
     )
 
 
+def html_block(block: str | Drawing | Sequence[Mapping[str, Any]]) -> str:
+    """A paragraph, a picture or a table of a section."""
+    if isinstance(block, Drawing):
+        return block.svg
+    if isinstance(block, str):
+        kind = ' class="warning"' if isinstance(block, Caution) else ""
+        return f"<p{kind}>{escape(block)}</p>"
+    return html_table(block)
+
+
 def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
     """A table with the keys of its first line as headings, if they are not blank."""
     if not lines:
@@ -107,15 +118,16 @@ def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
         head, kind = "", ' class="plain"'
     body = "".join(
         "<tr>"
-        + "".join(f"<td>{escape(_text(v))}</td>" for v in line.values())
+        + "".join(f"<td>{escape(cell_text(v))}</td>" for v in line.values())
         + "</tr>"
         for line in lines
     )
     return f'<div class="wide"><table{kind}>{head}{body}</table></div>'
 
 
-def _text(value: Any) -> str:
-    return f"{plain_number(value, 5)}" if isinstance(value, float) else str(value)
+def cell_text(value: Any) -> str:
+    """What every file writes into a cell of a table."""
+    return plain_number(value, 5) if isinstance(value, float) else str(value)
 
 
 def portrait(
@@ -125,10 +137,11 @@ def portrait(
     name: str,
     shape: tuple[int, ...],
     most_bars: int,
-) -> str:
+) -> list[str | Drawing]:
     """Draw one prototype: as a picture where samples are, else as its longest bars."""
     if len(shape) > 1:
-        return _picture(values, shape, None if signed else value_range(model), name)
+        limits = None if signed else value_range(model)
+        return [Drawing(f"Portrait of {name}", _picture(values, shape, limits, name))]
     spread = values if signed else (values - model.center) / model.scale
     return _bars(spread, values, model.feature_names, name, most_bars)
 
@@ -187,16 +200,14 @@ def _bars(
     names: Sequence[str],
     name: str,
     most: int,
-) -> str:
+) -> list[str | Drawing]:
     """Bars by length; beside each its feature and number."""
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] != 0]
     if not order.size:
-        return "<p>All of it is zero.</p>"
+        return ["All of it is zero."]
     n_left = max(0, order.size - most)
-    more = (
-        f"<p>and {n_left} smaller one{'' if n_left == 1 else 's'}</p>" if n_left else ""
-    )
+    more = [f"and {n_left} smaller one{'' if n_left == 1 else 's'}"] * bool(n_left)
     order = order[:most]
     top, lines = float(np.abs(values[order]).max()), []
     for i, f in enumerate(order):
@@ -214,8 +225,9 @@ def _bars(
     height = 22 * len(order)
     middle = f'<line x1="{_MIDDLE}%" x2="{_MIDDLE}%" y2="{height}" stroke="#555"/>'
     # Without a viewBox letters keep their size, however small the screen.
-    return (
+    svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="{height}" '
-        f'style="max-width: 640px" role="img" aria-label="Bars of {escape(name)}">'
-        f"{middle}{''.join(lines)}</svg>{more}"
+        'font-family="sans-serif" style="max-width: 640px" role="img" '
+        f'aria-label="Bars of {escape(name)}">{middle}{"".join(lines)}</svg>'
     )
+    return [Drawing(f"Bars of {name}", svg), *more]

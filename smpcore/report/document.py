@@ -27,8 +27,8 @@ from smpcore.datasets.columns import LARGEST
 from smpcore.errors import ExportError
 from smpcore.explain import Case, rule_in_words
 from smpcore.model import PrototypeModel, portraits
-from smpcore.model.html import document, facts, html_table, portrait
-from smpcore.readouts import Section
+from smpcore.model.html import document, facts, html_block, html_table, portrait
+from smpcore.readouts import Caution, Drawing, Section
 from smpcore.report.sections import numbers_section
 
 #: Fields that a reader can fill in.
@@ -330,11 +330,10 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
         trial, script = calculator_html(model, page.calculator)
     head = [case_html(case, page.title, page.facts) for case in page.cases]
     if not head:
-        lines = [{"": name, " ": text} for name, text in page.facts.items()]
-        head = [f"<h1>{escape(page.title)}</h1>", html_table(lines)]
+        head = [f"<h1>{escape(page.title)}</h1>", _section(summary_section(page))]
     if page.card is not None:
         head.append(f'<div class="card">{_section(page.card)}</div>')
-    rest = [trial, *map(_section, page.sections), *_prototypes(model, page)]
+    rest = [trial, *map(_section, [*page.sections, *prototype_sections(model, page)])]
     rest = f'<div class="{"screen" if page.cases else "rest"}">{"".join(rest)}</div>'
     return document(page.title, "\n".join([*head, rest]), _STYLE, script)
 
@@ -357,22 +356,29 @@ def _without_data(model: PrototypeModel) -> Page:
     )
 
 
+def summary_section(page: Page) -> Section:
+    """The facts at the head of a report."""
+    return Section(
+        "Summary", ([{"": name, " ": text} for name, text in page.facts.items()],)
+    )
+
+
 def _section(section: Section, level: int = 2) -> str:
     """A heading, paragraphs, tables and sections; a long table is folded."""
     blocks = []
     for block in section.blocks:
-        if isinstance(block, str):
-            blocks.append(f"<p>{escape(block)}</p>")
-        elif isinstance(block, Section):
+        if isinstance(block, Section):
             blocks.append(_section(block, level + 1))
-        elif len(block) > _MOST_LINES:
+        elif not isinstance(block, str | Drawing) and len(block) > _MOST_LINES:
             blocks.append(_folded(f"Table of {len(block)} lines", html_table(block)))
         else:
-            blocks.append(html_table(block))
+            blocks.append(html_block(block))
     body = "\n".join(blocks)
     if section.folded:
         return _folded(section.title, body)
-    return f"<h{level}>{escape(section.title)}</h{level}>{body}"
+    body = f"<h{level}>{escape(section.title)}</h{level}>{body}"
+    has_picture = any(isinstance(block, Drawing) for block in section.blocks)
+    return f"<section>{body}</section>" if has_picture else body
 
 
 def printed(section: Section) -> str:
@@ -384,38 +390,34 @@ def _folded(title: str, body: str) -> str:
     return f"<details><summary>{escape(title)}</summary>{body}</details>"
 
 
-def _prototypes(model: PrototypeModel, page: Page) -> list[str]:
+def prototype_sections(model: PrototypeModel, page: Page) -> list[Section]:
     """A table of the prototypes, each by itself, and the rows that are quoted."""
     if page.portraits is None:
         return []
     shown = min(model.n_prototypes, _MOST_PROTOTYPES)
-    parts = [
-        f"<h2>Prototypes</h2><p>Type of prototype: {escape(model.kind_of_prototype)}. "
-        f"{escape(page.what)}</p>",
-        html_table(page.prototypes),
+    blocks = [
+        f"Type of prototype: {model.kind_of_prototype}. {page.what}",
+        page.prototypes,
         *(_prototype(model, page, j) for j in range(shown)),
     ]
     if shown < model.n_prototypes:
-        parts.append(
-            f"<p>{model.n_prototypes - shown} more prototypes are not shown.</p>"
-        )
+        blocks.append(f"{model.n_prototypes - shown} more prototypes are not shown.")
     none = "None."
     if "real case" in model.kind_of_prototype:
         none = "None as a table; the portraits are based on training rows."
-    rows = html_table(page.rows) or f"<p>{none}</p>"
-    return [*parts, f"<h2>Training rows in this file</h2>{rows}"]
+    rows = Section("Training rows in this file", (page.rows or none,))
+    return [Section("Prototypes", blocks), rows]
 
 
-def _prototype(model: PrototypeModel, page: Page, j: int) -> str:
+def _prototype(model: PrototypeModel, page: Page, j: int) -> Section:
     label = "the prediction"
     if model.classes is not None:
         label = f"class {model.classes[model.prototype_labels[j]]}"
     name = page.names.get(j) or f"Prototype {j + 1}"
-    lines = [f"<section><h3>{escape(name)}: {escape(label)}</h3>"]
-    if note := page.notes.get(j):
-        lines.append(f"<p>{escape(note)}</p>")
-    for warning in page.warnings.get(j, ()):
-        lines.append(f'<p class="warning">{escape(warning)}</p>')
-    values = page.portraits[j]
-    lines.append(portrait(model, values, page.signed, name, page.shape, _MOST_BARS))
-    return "".join(lines) + "</section>"
+    drawn = page.portraits[j], page.signed, name, page.shape, _MOST_BARS
+    blocks = [
+        *filter(None, [page.notes.get(j)]),
+        *map(Caution, page.warnings.get(j, ())),
+        *portrait(model, *drawn),
+    ]
+    return Section(f"{name}: {label}", blocks)
