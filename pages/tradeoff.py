@@ -73,6 +73,7 @@ def _results() -> None:
         message(st.info, problem)
     if pairs:
         result = sweeps.gather(request, pairs)
+        session.note_compared(context.table.name, "swept", result.points.index)
         for sentence in sweeps.failures(result, request.score):
             message(st.warning, sentence)
         if len(result.points):

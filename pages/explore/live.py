@@ -412,6 +412,7 @@ def _canonical(
     elif fit.was_stopped:
         fit.restart()
     if fit.ready(0.0):
+        session.note_compared(context.table.name, "fitted", [context.key])
         live.bounds = {method.key: fit.bounds}
         live.seconds = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.

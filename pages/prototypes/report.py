@@ -13,9 +13,11 @@ import streamlit as st
 
 from pages.prototypes.detail import lines, oddities
 from pages.prototypes.model_context import ModelContext
+from pages.state import session
 from pages.state.session import Slot
+from pages.state.state_file import WORD
 from pages.ui import elements, explanation_sheet, readouts
-from pages.ui.elements import download
+from pages.ui.elements import download, expander
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, report
@@ -24,18 +26,24 @@ from smpcore.evaluation import group_rows, row_measures
 from smpcore.explain import nearest_examples
 from smpcore.readouts import READOUTS, Section
 from smpcore.report import (
+    FIELDS,
+    LONGEST,
     calibration_section,
     cleaning_section,
     columns_section,
     confusion_section,
     instability_section,
+    manuscript,
     numbers_section,
     optimism_section,
     parts_section,
     sample_size_section,
     sites_section,
+    stated_section,
     subgroups_section,
+    summary_section,
     text_rule,
+    tripod_section,
     typical_row,
     versions_section,
 )
@@ -90,6 +98,31 @@ def _studied(
     return [section(result) for section in sections]
 
 
+def _parameters(context: ModelContext) -> Section:
+    """Each setting of the method, where it is from, and among how many it was chosen.
+
+    Nobody noted what was looked at in other visits.
+    """
+    usual, lines = context.method.defaults(context.task), []
+    for name, value in context.values.items():
+        origin = "set by hand" if name in context.choice.values else "by the data"
+        label = next((p.label for p in context.params if p.name == name), "")
+        line = {"parameter": name, "control": label, "value": str(value)}
+        same = name in usual and value == usual[name]
+        lines.append(line | {"from": "default" if same else origin})
+    noted = session.get().compared.get(context.table.name, set())
+    kinds = [kind for kind, _ in noted]
+    words = (
+        f"In this visit {plural(max(kinds.count('fitted'), 1), 'model')} of these data "
+        "were looked at, this one among them, and "
+        f"{plural(kinds.count('swept'), 'setting')} compared in cross-validation on "
+        "Trade-off. What was looked at on Compare, in other visits or in other "
+        "programs was not counted. Figures on rows that a setting was chosen on are "
+        "too good."
+    )
+    return Section("Choice of parameters", (words, lines))
+
+
 def opened(context: ModelContext) -> str:
     """How often the test part was opened, in words."""
     times, is_open = context.times_opened, context.data.dataset.open_test
@@ -109,6 +142,7 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
     of_classes, calibration = model.classes is not None, model.calibration
     fitted = context.fit().finished().model_
     every = (
+        _parameters(context),
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
@@ -137,6 +171,21 @@ _NEAREST = 3
 _EXAMPLES = 12
 
 
+def _offered(context: ModelContext) -> dict[str, str]:
+    """Sections that are in a report once a page has computed them -> where."""
+    is_classifier = context.model.classes is not None
+    calibration = "Probabilities" if is_classifier else "Intervals"
+    sections = {
+        "Optimism": "Optimism",
+        "Instability of predictions": "Optimism",
+        "Sample size": "Optimism",
+        "Subgroups": "Subgroups",
+        "Sites or Periods": "Sites and periods",
+        "Calibrated probabilities or Prediction intervals": calibration,
+    }
+    return {title: f"Performance > {one}" for title, one in sections.items()}
+
+
 def section(context: ModelContext) -> None:
     """Say what the report will hold, and offer it."""
     if context.texts:
@@ -149,17 +198,50 @@ def section(context: ModelContext) -> None:
             "These prototypes are based on training rows: their portraits are omitted "
             "unless these are included."
         )
-    make = partial(html, context, real)
-    download("Download the report", make, "prototypes.html", key="report_download")
+    write = partial(_written, context, real)
+    with st.container(horizontal=True):
+        make = partial(write, report)
+        download("Download the report", make, "prototypes.html", key="report_download")
+        make = partial(write, manuscript)
+        label = "Download as Markdown, CSV and SVG"
+        download(label, make, "report.zip", key="report_manuscript")
     st.caption(
         "The explanation sheet with the decision rule, every prototype with your name "
         "and note, the model to try other values, and the numbers to check it. "
         + explanation_sheet.contents(context, context.model, real, what)
+        + " For a manuscript: a zip with the same text, tables and pictures, without "
+        "the model to try."
     )
+    with expander("What only you can state", "stated", "edit_note"):
+        _form(context)
 
 
-def html(context: ModelContext, real: bool) -> str:
-    """The report of a model as a whole HTML document."""
+def _stated(context: ModelContext) -> dict[str, str]:
+    """What the author states about these data."""
+    return session.get().stated.setdefault(context.table.name[:WORD], {})
+
+
+def _form(context: ModelContext) -> None:
+    """A field for each thing that reviewers ask for and no program knows."""
+    stated = _stated(context)
+    st.caption(
+        "Reviewers look for it after TRIPOD+AI. It is part of the report and of saved "
+        "state files, of no link. What is left empty is a gap in the report, by name."
+    )
+    places, edition = st.columns(2), session.get().editions["controls"]
+    for number, (field, (title, help)) in enumerate(FIELDS.items()):
+        widget = f"stated_{field}_{hash(context.table.name)}_{edition}"
+        options = {"on_change": _state, "args": (stated, field, widget), "help": help}
+        options |= {"max_chars": LONGEST, "height": 68, "key": widget}
+        places[number % 2].text_area(title, stated.get(field, ""), **options)
+
+
+def _state(stated: dict[str, str], field: str, widget: str) -> None:
+    stated[field] = st.session_state[widget]
+
+
+def _written(context: ModelContext, real: bool, write: Callable[..., Any]) -> Any:
+    """The report of a model, as `report` or `manuscript` write it."""
     model, notes, shown = context.model, context.notes, context.portraits
     hidden = holds_rows(model, real)
     title = f"Prototypes of {context.data.dataset.name}"
@@ -167,6 +249,11 @@ def html(context: ModelContext, real: bool) -> str:
     page = explanation_sheet.page(
         context, model, real, title, facts, context.names, examples
     )
+    stated = _stated(context)
+    sections = [*page.sections, *checked_sections(context, real)]
+    sections.append(stated_section(stated))
+    every = [summary_section(page), *sections]
+    sections.append(tripod_section(every, stated, _offered(context)))
     page = replace(
         page,
         portraits=context.in_place(shown.values * (not hidden)),
@@ -180,9 +267,9 @@ def html(context: ModelContext, real: bool) -> str:
         warnings={j: oddities(context, j) for j in range(model.n_prototypes)},
         prototypes=lines(context),
         rows=_rows(context) if real else (),
-        sections=[*page.sections, *checked_sections(context, real)],
+        sections=sections,
     )
-    return report(model, page)
+    return write(model, page)
 
 
 def _examples(context: ModelContext) -> pd.DataFrame:
@@ -200,13 +287,11 @@ def _examples(context: ModelContext) -> pd.DataFrame:
 def facts_of(context: ModelContext) -> dict[str, str]:
     """Where the model comes from and how good it is."""
     choice, data = context.choice, context.data
-    values = ", ".join(f"{name}={v}" for name, v in context.values.items())
     facts = {
         "Data": f"{data.dataset.name} ({data.dataset.n_samples} rows)",
         "Digest": data.dataset.digest,
         "Split": f"{data.split.train.size} training rows, key {data.split.key}",
         "Method": context.method.title,
-        "Parameters": values,
     }
     if (asks := data.dataset.follow_up) is not None:
         facts["Question"] = f"{asks.title}? {asks.rule}"

@@ -6,7 +6,7 @@ The address bar has the choice and the controls, and Back leads to older ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -172,6 +172,11 @@ class Session:
         Token of a table that cannot be fitted yet.
     fetched : set of str
         Keys of the data from elsewhere that were chosen.
+    stated : dict
+        Name of a table -> field -> what its author states in reports. By the name:
+        other roles, cleaning steps and new rows leave it the same study.
+    compared : dict
+        Name of a table -> models that were looked at, and settings that were swept.
     notes : dict
         Model -> prototype -> name, note, and what was forbidden when it was written.
     typed : dict
@@ -201,6 +206,8 @@ class Session:
     fetched: set[str] = field(default_factory=set)
     pinned: Entry | None = None
     notes: Notes = field(default_factory=dict)
+    stated: dict[str, dict[str, str]] = field(default_factory=dict)
+    compared: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     typed: dict[str, dict[str, tuple[Cell, bool]]] = field(default_factory=dict)
     refined: set[Hashable] = field(default_factory=set)
     met: set[Hashable] = field(default_factory=set)
@@ -277,6 +284,11 @@ def _notify(notice: str) -> None:
     notices = get().notices
     if notice not in notices:
         notices.append(notice)
+
+
+def note_compared(table: str, kind: str, settings: Iterable[str]) -> None:
+    """Note what a visitor could choose among: the report says among how many."""
+    get().compared.setdefault(table, set()).update((kind, one) for one in settings)
 
 
 def choose(choice: Choice) -> bool:

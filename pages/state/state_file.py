@@ -10,6 +10,7 @@ the file.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
@@ -21,6 +22,7 @@ from pages.work import json_files
 from pages.work.cache import pairs
 from pages.work.json_files import Number, Record
 from smpcore import METHODS, Dataset, SmpcoreError, datasets
+from smpcore.report import FIELDS, LONGEST
 
 #: Wider tables, columns of more levels, and longer records are not noted.
 MOST_COLUMNS, MOST_LEVELS, MOST_NOTED_BYTES = 1000, 50, 300_000
@@ -203,6 +205,8 @@ MOST_BYTES = 1_000_000
 EDITABLE_ROWS, FAR = 3000, 1e9
 #: Models with notes; characters of a name and of a note on a prototype.
 MOST_MODELS, NAME, NOTE = 100, 40, 500
+#: Tables about which an author has stated something for reports.
+MOST_STATED = 20
 _PARTS = ("train", "validation", "test")
 
 _Method = Literal[tuple(METHODS)]
@@ -211,6 +215,8 @@ _Coordinate = Annotated[float, Meta(ge=-FAR, le=FAR)]
 _Rows = list[Annotated[int, Meta(ge=0, le=EDITABLE_ROWS)]]
 _Times = Annotated[int, Meta(ge=0, le=10**6)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
+_Statement = Annotated[str, Meta(max_length=LONGEST)]
+_Stated = dict[Literal[tuple(FIELDS)], _Statement]
 
 
 class Points(Record):
@@ -270,6 +276,7 @@ class Saved(msgspec.Struct, forbid_unknown_fields=True):
     notes: list[ModelNotes] = msgspec.field(default_factory=list)
     pinned: Pin | None = None
     opened: dict[Name, _Times] = msgspec.field(default_factory=dict)
+    stated: dict[Name, _Stated] = msgspec.field(default_factory=dict)
     format: Literal[FORMAT] = FORMAT
     version: Literal[VERSION] = VERSION
 
@@ -293,6 +300,15 @@ def written_notes(notes: Notes) -> list[ModelNotes]:
         if written:
             models.append(ModelNotes(digest, split_key, method, dict(values), written))
     return models[-MOST_MODELS:]
+
+
+def written_statements(stated: Mapping[str, Mapping[str, str]]) -> dict[str, _Stated]:
+    """What a visit states for reports, by the names of tables, as a file has it."""
+    written = {
+        name: {key: text for key, text in fields.items() if text.strip()}
+        for name, fields in stated.items()
+    }
+    return dict([one for one in written.items() if one[1]][-MOST_STATED:])
 
 
 def read_notes(models: list[ModelNotes]) -> Notes:

@@ -295,6 +295,7 @@ def await_fit(context: Context) -> None:
     if not fit.ready(FIT_SECONDS):
         _show_progress(fit, "Fitting the model", fit.stop)
         st.stop()
+    session.note_compared(context.table.name, "fitted", [context.key])
 
 
 #: A file travels as one message, of which the server sends 100 MB at most.

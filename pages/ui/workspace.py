@@ -86,12 +86,12 @@ def _is_same(one: Choice, other: Choice) -> bool:
 
 
 def keep(choice: Choice) -> None:
-    """Keep notes, pin and counts for this browser for half an hour."""
+    """Keep notes, statements, pin and counts for this browser for half an hour."""
     saved = Saved(**_noted(), opened=choice.opened)
     name = visitors.browser()
     if not name:
         return
-    if not (saved.notes or saved.pinned or saved.opened):
+    if not (saved.notes or saved.pinned or saved.opened or saved.stated):
         _files.pop(name)
         return
     try:
@@ -104,12 +104,15 @@ def keep(choice: Choice) -> None:
 def _noted() -> dict[str, Any]:
     visit = session.get()
     pin, notes = visit.pinned, state_file.written_notes(visit.notes)
-    return {"notes": notes, "pinned": pin and Pin(pin.key, dict(pin.values))}
+    stated = state_file.written_statements(visit.stated)
+    pin = pin and Pin(pin.key, dict(pin.values))
+    return {"notes": notes, "pinned": pin, "stated": stated}
 
 
 def _lay_out(saved: Saved) -> None:
     visit = session.get()
     visit.notes.update(state_file.read_notes(saved.notes))
+    visit.stated.update(saved.stated)
     pin = saved.pinned
     visit.pinned = None if pin is None else Entry(pin.key, pairs(pin.values))
 
@@ -211,7 +214,11 @@ def _open_for(saved: Saved, here: Dataset, token: str, choice: Choice) -> str:
         check_fit(here)
         token = table_store.keep(here, token=token)
     table = msgspec.structs.replace(saved.table, digest=here.digest)
-    put(msgspec.structs.replace(saved, table=table), table_store.show(choice, token))
+    stated = dict(saved.stated)
+    if saved.table.name in stated:  # it is the same study, whatever its file is called
+        stated[here.name[: state_file.WORD]] = stated.pop(saved.table.name)
+    saved = msgspec.structs.replace(saved, table=table, stated=stated)
+    put(saved, table_store.show(choice, token))
     if not differences:
         return "The saved state of this table is opened."
     return (
@@ -286,8 +293,8 @@ def _save(choice: Choice) -> None:
         "The file contains no rows of your table, but the names of its columns, their "
         "roles and the cleaning steps."
         if choice.data == MINE and not with_points
-        else "Settings, names and notes on prototypes, the pinned model, and how often "
-        "test rows were opened."
+        else "Settings, names and notes on prototypes, what you stated for the report, "
+        "the pinned model, and how often test rows were opened."
     )
 
 

@@ -8,6 +8,7 @@ from smpcore.evaluation.calibrate import (
     decision_curve,
     event,
     interval_coverage,
+    net_benefit,
     out_of_fold,
     reliability,
 )

@@ -1,6 +1,14 @@
 """The explanation sheet: a file of HTML that prints, and on which a model is tried."""
 
-from smpcore.report.document import Calculator, Page, printed, report, typical_row
+from smpcore.report.document import (
+    Calculator,
+    Page,
+    printed,
+    report,
+    summary_section,
+    typical_row,
+)
+from smpcore.report.manuscript import manuscript
 from smpcore.report.resampling import (
     instability_section,
     optimism_section,
@@ -27,3 +35,4 @@ from smpcore.report.sections import (
     text_rule,
     versions_section,
 )
+from smpcore.report.tripod import FIELDS, LONGEST, stated_section, tripod_section

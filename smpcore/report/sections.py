@@ -34,6 +34,7 @@ from smpcore.evaluation import (
     event,
     interval_coverage,
     margins,
+    net_benefit,
     reliability,
     subgroups,
     two_class_measures,
@@ -465,7 +466,30 @@ def _quality(
             }
         )
     words = f"{title}: probability {subject}."
-    return [words, measures, "Calibrated, in bins:", lines]
+    blocks = [words, measures, "Calibrated, in bins:", lines]
+    return blocks + _benefit(model, shares, truth, of_rows)
+
+
+def _benefit(
+    model: PrototypeModel, shares: np.ndarray, truth: np.ndarray, of_rows: list
+) -> list[Any]:
+    """Net benefit at the threshold of a model of two classes, in its probability."""
+    outcome = model.outcome
+    at = model.calibration.probabilities(np.zeros((1, shares.shape[1])))[0, outcome]
+    if len(model.classes) > 2 or at >= 1:
+        return []
+    treated, everybody = shares[:, outcome], np.ones(len(truth))
+    lines = [
+        Shown(
+            name,
+            net_benefit(one, truth == outcome, at, *of_rows),
+            f"{len(truth)} rows, threshold probability {number_text(at, '')}",
+            unit="",
+        ).line
+        for name, one in (("Net benefit", treated), ("Of treating all", everybody))
+    ]
+    words = "Where the scores are equal at the threshold; of treating none it is 0."
+    return [words, lines]
 
 
 def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
