@@ -144,7 +144,7 @@ def test_pictures_and_channels_stay():
         drawn = context.in_place(context.portraits.values)
         assert drawn.shape[1] == np.prod(context.shape)
         assert np.isnan(drawn).any()
-        html = report.html(context, real=True)
+        html = report.written(context, real=True)
         assert "Forbidden features" in html
         assert not re.search(r"\bnan\b", html)
 

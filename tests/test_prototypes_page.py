@@ -137,7 +137,7 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
     choice = Choice(data=MINE, token=token, method=method)
     context = beside_rows(choice, monkeypatch)
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
-    closed, full = (report.html(context, real) for real in (False, True))
+    closed, full = (report.written(context, real) for real in (False, True))
     for text in (closed, full):
         document = Document(text)
         assert not {*document.tags} & {"img", "iframe", "link", "i", "b"}
@@ -146,8 +146,8 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
             assert "alert" in (script := script_of(text)) and NASTY not in script
         assert f"note {NASTY}" in document.texts
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
-    assert "nearest to" in full
-    assert "nearest to" not in closed
+    assert "Nearest to" in full
+    assert "Nearest to" not in closed
     assert "Decision rule" in closed
     is_sum = context.model.is_linear and not context.model.code_size
     assert ("As a formula" in full) == is_sum == ("As a formula" in closed)
@@ -245,7 +245,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     context = beside_rows(Choice(data="breast_cancer", method="smp"), monkeypatch)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
-    text = unescape(report.html(context, False))
+    text = unescape(report.written(context, False))
     for j in odd:
         (warning,) = detail.oddities(context, j)
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
@@ -352,7 +352,7 @@ def test_the_report_says_who_set_the_threshold_and_nothing_of_closed_rows(monkey
     assert "Training: " in words and "Validation: " in words and "Test: " not in words
     number = model_id(exports.compiled(context).compiled)
     assert number in section_of(context, "Model ID and versions")
-    assert number in report.html(context, False).partition("<script")[2]
+    assert number in report.written(context, False).partition("<script")[2]
     as_fitted = beside_rows(replace(choice, threshold=0, band=0), monkeypatch)
     assert "There is no band" in section_of(as_fitted, "Threshold and band")
 

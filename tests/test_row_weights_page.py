@@ -112,7 +112,7 @@ def test_report_bundle_and_python_are_of_the_weighted_model(mine, kernels, monke
     assert facts_of["Weights"] == "rows weighted by column pweight"
     assert facts_of["Validation accuracy"].startswith(f"{100 * share:.1f} %")
     assert "weighted by pweight; intervals by Kish" in facts_of["Validation accuracy"]
-    page = report.html(with_model(context, model), False)
+    page = report.written(with_model(context, model), False)
     assert "Rows are weighted by pweight, as if each were there so often" in page
     provenance = exports._provenance(context, context.fit().finished())
     assert provenance["rows_weighted_by"] == "pweight"

@@ -191,7 +191,7 @@ def test_bundle_and_report_say_the_question_and_weigh_alike(mine, kernels):
     assert "(weighted for censoring;" in facts_of["Validation accuracy"]
     assert entry["weights_note"].startswith("weighted for censoring")
     with_it = with_model(context, fit.finished().model_)
-    assert "shares are weighted." in report.html(with_it, False)
+    assert "shares are weighted." in report.written(with_it, False)
 
 
 def test_a_choice_of_features_is_scored_with_the_weights_too(mine, kernels):

@@ -19,6 +19,7 @@ from pages.state.state_file import WORD
 from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download, expander
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
+from pages.ui.readouts import TITLES
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, report
 from smpcore.datasets import plural
@@ -29,6 +30,7 @@ from smpcore.report import (
     FIELDS,
     LONGEST,
     calibration_section,
+    characteristics_section,
     cleaning_section,
     columns_section,
     confusion_section,
@@ -113,12 +115,11 @@ def _parameters(context: ModelContext) -> Section:
     noted = session.get().compared.get(context.table.name, set())
     kinds = [kind for kind, _ in noted]
     words = (
-        f"In this visit {plural(max(kinds.count('fitted'), 1), 'model')} of these data "
-        "were looked at, this one among them, and "
-        f"{plural(kinds.count('swept'), 'setting')} compared in cross-validation on "
-        "Trade-off. What was looked at on Compare, in other visits or in other "
-        "programs was not counted. Figures on rows that a setting was chosen on are "
-        "too good."
+        "Models of these data that were looked at in this visit, this one among them: "
+        f"{max(kinds.count('fitted'), 1)}. Settings compared in cross-validation on "
+        f"Trade-off: {kinds.count('swept')}. What was looked at on Compare, in other "
+        "visits or in other programs was not counted. Figures on rows that a setting "
+        "was chosen on are too good."
     )
     return Section("Choice of parameters", (words, lines))
 
@@ -141,6 +142,7 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
     checked = [part for part in context.open_parts if part != "train"]
     of_classes, calibration = model.classes is not None, model.calibration
     fitted = context.fit().finished().model_
+    rows_of = {TITLES[part]: getattr(data.split, part) for part in context.open_parts}
     every = (
         _parameters(context),
         confusion_section(model, tables) if of_classes else None,
@@ -157,6 +159,7 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
         calibration_section(model, rows_of_parts(context, checked), fitted)
         if calibration is not None
         else None,
+        characteristics_section(data.dataset, rows_of),
         columns_section(data.dataset, preparation, data.split.train, names),
         cleaning_section(context.table),
         parts_section(data.dataset, data.split, opened(context)),
@@ -198,11 +201,10 @@ def section(context: ModelContext) -> None:
             "These prototypes are based on training rows: their portraits are omitted "
             "unless these are included."
         )
-    write = partial(_written, context, real)
+    make = partial(written, context, real)
     with st.container(horizontal=True):
-        make = partial(write, report)
         download("Download the report", make, "prototypes.html", key="report_download")
-        make = partial(write, manuscript)
+        make = partial(make, write=manuscript)
         label = "Download as Markdown, CSV and SVG"
         download(label, make, "report.zip", key="report_manuscript")
     st.caption(
@@ -240,7 +242,9 @@ def _state(stated: dict[str, str], field: str, widget: str) -> None:
     stated[field] = st.session_state[widget]
 
 
-def _written(context: ModelContext, real: bool, write: Callable[..., Any]) -> Any:
+def written(
+    context: ModelContext, real: bool, write: Callable[..., Any] = report
+) -> Any:
     """The report of a model, as `report` or `manuscript` write it."""
     model, notes, shown = context.model, context.notes, context.portraits
     hidden = holds_rows(model, real)
@@ -308,17 +312,21 @@ def facts_of(context: ModelContext) -> dict[str, str]:
     return facts
 
 
-def _rows(context: ModelContext) -> list[dict[str, Any]]:
+def _rows(context: ModelContext) -> list[Section]:
     """Training rows nearest to each prototype, of at most 20 columns."""
-    dataset, rows = context.data.dataset, []
+    dataset, sections = context.data.dataset, []
     near = nearest_examples(context.model, context.rows[0], _NEAREST)
-    columns = [*dataset.feature_columns[:20], dataset.target]
     for j, places in enumerate(near):
-        for row in context.data.split.train[places]:
-            values = dataset.frame[columns].iloc[row]
-            line = {"nearest to": context.name(j), "row": int(dataset.row_numbers(row))}
-            rows.append(line | {str(name): values[name] for name in columns})
-    return rows
+        rows = context.data.split.train[places]
+        heads = [f"row {number}" for number in dataset.row_numbers(rows)]
+        lines = []
+        for name in [*dataset.feature_columns[:20], dataset.target]:
+            values = dataset.frame[name].iloc[rows]
+            line = {"column": str(name)} | dict(zip(heads, values, strict=True))
+            lines.append(line)
+        title = f"Nearest to {context.name(j)}"
+        sections.append(Section(title, (lines,), folded=True))
+    return sections
 
 
 def rule(context: ModelContext) -> None:

@@ -66,6 +66,8 @@ def facts(model: PrototypeModel) -> dict[str, str]:
     }
 
 
+#: Characters of a cell that begins with a number and is not broken.
+_LINE = 20
 #: How every document looks.
 _STYLE = """
 body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -73,6 +75,7 @@ body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 
 table { border-collapse: collapse; margin: .5rem 0 }
 td, th { border: 1px solid #c5cad1; padding: .2rem .6rem; text-align: left }
 .wide { overflow-x: auto }
+.n { white-space: nowrap }
 """
 #: It keeps a browser from running or fetching anything, whatever is inside.
 _POLICY = (
@@ -117,12 +120,16 @@ def html_table(lines: Sequence[Mapping[str, Any]]) -> str:
     if not any(str(name).strip() for name in lines[0]):
         head, kind = "", ' class="plain"'
     body = "".join(
-        "<tr>"
-        + "".join(f"<td>{escape(cell_text(v))}</td>" for v in line.values())
-        + "</tr>"
-        for line in lines
+        "<tr>" + "".join(map(_cell, line.values())) + "</tr>" for line in lines
     )
     return f'<div class="wide"><table{kind}>{head}{body}</table></div>'
+
+
+def _cell(value: Any) -> str:
+    """A cell; a few numbers with their unit stay on one line."""
+    text = cell_text(value)
+    is_short = len(text) <= _LINE and text.lstrip("-±")[:1].isdecimal()
+    return f"<td{' class=n' * is_short}>{escape(text)}</td>"
 
 
 def cell_text(value: Any) -> str:

@@ -22,6 +22,7 @@ from smpcore.report.sections import (
     SOFTMAX,
     calibration_lines,
     calibration_section,
+    characteristics_section,
     class_lines,
     cleaning_section,
     columns_section,

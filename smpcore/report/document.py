@@ -214,7 +214,7 @@ class Page:
         What to read with care about a prototype.
     prototypes : sequence of mapping
         One line of a table per prototype.
-    rows : sequence of mapping
+    rows : sequence of Section
         Real rows that the sheet quotes; empty if none.
     cases : sequence of Case
         From `CaseExplainer.explain`: each has a printed page of its own, and then
@@ -237,7 +237,7 @@ class Page:
     notes: Mapping[int, str] = field(default_factory=dict)
     warnings: Mapping[int, Sequence[str]] = field(default_factory=dict)
     prototypes: Sequence[Mapping[str, Any]] = ()
-    rows: Sequence[Mapping[str, Any]] = ()
+    rows: Sequence[Section] = ()
     cases: Sequence[Case] = ()
     card: Section | None = None
     calculator: Calculator | str | None = None
@@ -378,7 +378,7 @@ def _section(section: Section, level: int = 2) -> str:
         return _folded(section.title, body)
     body = f"<h{level}>{escape(section.title)}</h{level}>{body}"
     has_picture = any(isinstance(block, Drawing) for block in section.blocks)
-    return f"<section>{body}</section>" if has_picture else body
+    return f"<section>{body}</section>" if has_picture and level > 2 else body
 
 
 def printed(section: Section) -> str:
@@ -405,7 +405,7 @@ def prototype_sections(model: PrototypeModel, page: Page) -> list[Section]:
     none = "None."
     if "real case" in model.kind_of_prototype:
         none = "None as a table; the portraits are based on training rows."
-    rows = Section("Training rows in this file", (page.rows or none,))
+    rows = Section("Training rows in this file", page.rows or (none,))
     return [Section("Prototypes", blocks), rows]
 
 

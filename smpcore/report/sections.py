@@ -17,6 +17,7 @@ from smpcore.datasets import (
     Dataset,
     Preparation,
     Split,
+    as_text,
     describe_steps,
     list_names,
     plain_number,
@@ -28,9 +29,11 @@ from smpcore.evaluation import (
     WILSON,
     RowMeasure,
     SiteScores,
+    calibration_curve,
     calibration_measures,
     class_numbers,
     class_rates,
+    decision_curve,
     event,
     interval_coverage,
     margins,
@@ -44,6 +47,7 @@ from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
 from smpcore.readouts import READOUTS, Estimate, Section, Shown, Unit, number_text
+from smpcore.report.curves import benefit_chart, calibration_chart
 from smpcore.similarity import SIMILARITIES
 
 #: Packages that a refit depends on.
@@ -57,6 +61,8 @@ _PURPOSES = (
 _TITLES = {"train": "training", "validation": "validation", "test": "test"}
 #: Levels of a category that a table names.
 _MOST_LEVELS = 8
+#: Columns that a table describes; pictures have thousands.
+_MOST_DESCRIBED = 100
 
 
 def columns_section(
@@ -88,6 +94,44 @@ def columns_section(
         "level that the training rows do not have is none of them."
     )
     return Section("Columns and missing values", (words, lines))
+
+
+def characteristics_section(
+    dataset: Dataset, parts: Mapping[str, np.ndarray]
+) -> Section:
+    """Describe the features of the rows of parts, and how many values are missing.
+
+    Parts are places of rows in the table, by their titles.
+    """
+    lines = []
+    for name in dataset.feature_columns[:_MOST_DESCRIBED]:
+        line = {"column": name}
+        for title, rows in parts.items():
+            line[title] = _spread(dataset.frame[name].iloc[rows], dataset.kinds[name])
+        lines.append(line)
+    words = (
+        "Of numbers the median and the quartiles, of categories the share of each of "
+        "the most frequent levels, among values that are not missing."
+    )
+    if dataset.weight:
+        words += " Rows are counted here, not weighted."
+    if left := len(dataset.feature_columns) - len(lines):
+        words += f" {plural(left, 'more column')} are left out."
+    return Section("Characteristics of the rows", (words, lines))
+
+
+def _spread(values: pd.Series, kind: str) -> str:
+    """How the values of a column are spread, with the number of missing ones."""
+    there, n_missing = values.dropna(), values.isna().sum()
+    missing = f"; {n_missing} missing" if n_missing else ""
+    if kind == "category":
+        shares = as_text(there).value_counts(normalize=True).head(_MOST_LEVELS)
+        texts = [f"{level}: {number_text(share)}" for level, share in shares.items()]
+        return f"{', '.join(texts) or 'none'}{missing}"
+    if there.empty:
+        return f"none{missing}"
+    low, middle, high = map(plain_number, np.quantile(there, (0.25, 0.5, 0.75)))
+    return f"{middle} ({low} to {high}){missing}"
 
 
 def _range(column: Any) -> str:
@@ -450,7 +494,8 @@ def _quality(
     truth, shares = class_numbers(y, model.classes), model.probabilities(X)
     compared = compared_probabilities(shares, fitted.scores(X))
     measures = calibration_lines(compared, truth, model.outcome, *of_rows)
-    table = reliability(*event(shares, truth, model.outcome), *of_rows)
+    checked = *event(shares, truth, model.outcome), *of_rows
+    table = reliability(*checked)
     subject = f"of {model.classes[model.outcome]}"
     if len(model.classes) > 2:
         subject = "that the most probable class is right"
@@ -466,29 +511,33 @@ def _quality(
             }
         )
     words = f"{title}: probability {subject}."
-    blocks = [words, measures, "Calibrated, in bins:", lines]
-    return blocks + _benefit(model, shares, truth, of_rows)
+    drawing = calibration_chart(table, calibration_curve(*checked))
+    blocks = [words, measures, "Calibrated, in bins:", lines, drawing]
+    if len(model.classes) == 2:
+        blocks += [*_benefit(model, *checked), benefit_chart(decision_curve(*checked))]
+    return blocks
 
 
 def _benefit(
-    model: PrototypeModel, shares: np.ndarray, truth: np.ndarray, of_rows: list
+    model: PrototypeModel,
+    probability: np.ndarray,
+    truth: np.ndarray,
+    *of_rows: np.ndarray | None,
 ) -> list[Any]:
     """Net benefit at the threshold of a model of two classes, in its probability."""
-    outcome = model.outcome
-    at = model.calibration.probabilities(np.zeros((1, shares.shape[1])))[0, outcome]
-    if len(model.classes) > 2 or at >= 1:
+    at = model.calibration.probabilities(np.zeros((1, 2)))[0, model.outcome]
+    if at >= 1:
         return []
-    treated, everybody = shares[:, outcome], np.ones(len(truth))
+    everybody, rows = np.ones(len(truth)), f"{len(truth)} rows"
     lines = [
-        Shown(
-            name,
-            net_benefit(one, truth == outcome, at, *of_rows),
-            f"{len(truth)} rows, threshold probability {number_text(at, '')}",
-            unit="",
-        ).line
-        for name, one in (("Net benefit", treated), ("Of treating all", everybody))
+        Shown(name, net_benefit(one, truth, at, *of_rows), rows, unit="").line
+        for name, one in (("Net benefit", probability), ("Of treating all", everybody))
     ]
-    words = "Where the scores are equal at the threshold; of treating none it is 0."
+    words = (
+        f"At the threshold of the model the probability of "
+        f"{model.classes[model.outcome]} is {number_text(at, '')}. Treating none has "
+        "the net benefit 0."
+    )
     return [words, lines]
 
 
