@@ -22,7 +22,7 @@ from pages.work import visitors
 from pages.work.store import KEEP_SECONDS, Store
 from pages.work.studies import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, split
-from smpcore.datasets import make_dataset
+from smpcore.datasets import make_dataset, read_table
 from tests.app import has_button, opened, session_of
 
 DATA = ("moons", "iris", "digits", "sine", "diabetes")
@@ -114,6 +114,47 @@ def test_names_pin_counts_and_operating_point_come_back(session):
     assert session.pinned == Entry(next(iter(METHODS)), (("lam", 0.25),))
 
 
+def test_what_an_author_states_comes_back_but_not_by_a_link(session):
+    """By the name of the table: other roles and steps are the same study."""
+    nasty = f"{NASTY}\n=cmd()|`x`\r\n\u2028ä"
+    session.stated = {"moons": {"ethics": nasty, "dates": " "}, "other": {"use": ""}}
+    choice = Choice(data="moons")
+    query = links.write_url(choice)
+    assert not [text for text in query.values() if "cmd" in text]
+    content = state_file.write(workspace.gather(choice, with_points=True))
+    session.stated = {"moons": {"ethics": "before"}, "iris": {"use": "stays"}}
+    workspace.put(state_file.read(content), session.choice)
+    assert session.stated == {"moons": {"ethics": nasty}, "iris": {"use": "stays"}}
+    workspace.keep(session.choice)
+    assert b"cmd" in workspace._files.get("b")
+
+
+def test_a_table_of_another_name_takes_over_what_was_stated(session):
+    frame = pd.DataFrame({"a": np.arange(40) + 0.125, "b": np.arange(40) % 7})
+    frame["kind"] = np.where(frame["a"] > 20, "yes", "no")
+    before, after = (
+        read_table(one.to_csv(index=False).encode(), name)
+        for one, name in ((frame, "1.csv"), (frame.iloc[1:], "2.csv"))
+    )
+    tokens = [table_store.keep(one) for one in (before, after)]
+    session.stated = {before.name: {"setting": "two wards"}}
+    saved = workspace.gather(Choice(data=MINE, token=tokens[0]), False)
+    table_store.delete(tokens[0])
+    session.choice = Choice(data=MINE, token=tokens[1])
+    session.stated = {}
+    assert workspace.put(saved, session.choice)
+    workspace.await_table(session.choice)
+    assert session.stated == {after.name: {"setting": "two wards"}}
+
+
+def test_a_file_of_before_there_was_a_form_opens(session):
+    old = {n: value for n, value in GOOD.items() if n != "stated"}
+    assert "stated" in GOOD
+    saved = state_file.read(json.dumps(old).encode())
+    assert saved.stated == {}
+    assert workspace.put(saved, session.choice) == ""
+
+
 def test_a_count_of_opened_test_parts_never_falls(session):
     session.choice = Choice(opened={"a": 2})
     workspace.put(Saved({"data": "moons"}, opened={"a": 1, "b": 5}), session.choice)
@@ -186,6 +227,11 @@ WRONG = {
         {"notes": [MODEL | {"prototypes": {"0": {"name": "n" * 41, "note": ""}}}]},
         "prototypes: name”: Expected str of length",
     ),
+    "a statement too long": (
+        {"stated": {"t": {"ethics": "x" * 2001}}},
+        "Expected str of length",
+    ),
+    "a statement about something else": ({"stated": {"t": {"x": "y"}}}, "stated"),
     "a pin with a strange setting": (
         {"pinned": {"key": MODEL["method"], "values": {"__class__": 1}}},
         "is not here or",

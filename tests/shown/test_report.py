@@ -13,7 +13,16 @@ from smpcore import report as write
 from smpcore.datasets import CleaningStep
 from smpcore.readouts import Section
 from smpcore.report.document import Page
-from tests.app import calibrated, context_of, kernels, opened, session_of, sound
+from smpcore.report.tripod import items
+from tests.app import (
+    calibrated,
+    context_of,
+    kernels,
+    opened,
+    session_of,
+    sound,
+    until,
+)
 from tests.html_document import Document
 from tests.shown import oracle
 from tests.shown.oracle import says
@@ -21,6 +30,7 @@ from tests.shown.test_figure import link
 from tests.shown.test_other_pages import by_hand
 from tests.shown.test_performance import adjusted, margins, rarer
 from tests.shown.test_prototypes import section
+from tests.smpcore.test_report_manuscript import check_same_numbers, unpacked
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -338,3 +348,77 @@ def test_rule_score_and_report_are_about_the_outcome(data, positive, monkeypatch
     assert table == [[*measured], *measured.iloc[:2].to_numpy().tolist()]
     assert f"As fitted: {name} is predicted" in text
     assert f"Risk of {name}: {context.data.dataset.name}" in text
+
+
+def full_report(fit):
+    """The page of a report with all that the app computes, and both its files."""
+    app = calibrated(opened(link(fit), "performance.py", "Probabilities"))
+    app.segmented_control(key="performance_section").set_value("Subgroups").run()
+    sound(app.selectbox(key="subgroup_column").set_value("site").run())
+    app.segmented_control(key="performance_section").set_value("Sites and periods")
+    sound(app.run()).button(key="leave_sites_out").click().run()
+    until(app, lambda page: len(page.dataframe))
+    app.switch_page("pages/prototypes.py").run()
+    app.segmented_control(key="prototypes_section").set_value("Report").run()
+    areas = {area.label: area for area in app.text_area}
+    areas["Ethics"].set_value("Approved <b>twice</b> | `x`\n=cmd()")
+    sound(app.run())
+    files = []
+    for key in ("report_download", "report_manuscript"):
+        sound(app.button(key=key).click().run())
+        (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
+        files.append(sent.partition(b"\n")[2])
+    return app, files[0].decode(), unpacked(files[1])
+
+
+#: Sections that another page is still to compute.
+LATER = {"Optimism", "Instability of predictions", "Sample size"}
+
+
+def test_every_section_that_tripod_names_is_in_a_full_report():
+    """Markdown has the document's numbers, and both have what the author stated."""
+    table = oracle.table("uneven").with_roles(cleaning=[CleaningStep("one", high=2.5)])
+    fit = oracle.Fit("smp", "uneven", table)
+    app, html, files = full_report(fit)
+    check_same_numbers(files, html)
+    titles = re.findall(r"<h2>(.*?)</h2>", html)
+    for item in items():
+        for name in filter(None, item["sections"].split("; ")):
+            options = tuple(name.split(" or "))
+            assert any(t.startswith(options) for t in titles) != (name in LATER), name
+    not_run = {*re.findall(r"not run: (.*?)(?:;|</td>)", html)}
+    assert not_run == {"Performance &gt; Optimism"}
+    assert "<p>Approved &lt;b&gt;twice&lt;/b&gt; | `x`</p>" in html
+    assert "Approved \\<b\\>twice\\</b\\> \\| \\`x\\`\n\n\\=cmd()" in files["report.md"]
+    names = [name.partition("-")[2] for name in files if name.endswith(".svg")]
+    assert names[:2] == ["calibration.svg", "decision-curve.svg"]
+    assert session_of(app).stated == {
+        "klinik": {"ethics": "Approved <b>twice</b> | `x`\n=cmd()"}
+    }
+    # What is typed is still there after a visit to another page, and in no link.
+    app.switch_page("pages/data.py").run()
+    assert not [text for text in app.query_params.values() if "cmd" in str(text)]
+    app.switch_page("pages/prototypes.py").run()
+    areas = {area.label: area.value for area in sound(app).text_area}
+    assert areas.pop("Ethics").endswith("=cmd()") and not any(areas.values())
+
+
+def test_net_benefit_is_counted_at_the_threshold_of_the_model():
+    """Rows treated rightly, less those treated in vain at the odds of its threshold."""
+    fit = oracle.fit("smp", "clinic")
+    page = calibrated(opened(link(fit), "performance.py", "Probabilities"))
+    model = context_of(page).model()
+    tables, text, _ = report(fit)
+    (line, everybody) = table_with(tables, "measure", "value")[-2:]
+    assert line["measure"] == "Net benefit"
+    rare, rows = rarer(fit), fit.parts["validation"]
+    at = float(re.search(rf"the probability of {rare} is (\S+)\. Treating", text)[1])
+    scores = model.scores(fit.X[rows])
+    lead = scores[:, model.outcome] - scores[:, 1 - model.outcome]
+    truth = fit.truth("validation") == rare
+    exact = model.calibration.probabilities(np.zeros((1, 2)))[0, model.outcome]
+    assert at == pytest.approx(exact, abs=5e-4)
+    odds = exact / (1 - exact)
+    for one, treated in ((line, lead >= 0), (everybody, truth == truth)):
+        benefit = (truth & treated).mean() - odds * (~truth & treated).mean()
+        says(one["value"], "#", benefit)
