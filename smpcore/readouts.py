@@ -164,10 +164,17 @@ class Shown:
         return f"{self.label} {self.text}" + (f" ({', '.join(about)})" if about else "")
 
 
-class Caution(str):
-    """A paragraph to be read with care; pages and files set it off."""
+@dataclass(frozen=True)
+class Caution:
+    """A paragraph to be read with care, which files set off.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    text : str
+        Its words, as those of any other paragraph.
+    """
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -177,7 +184,7 @@ class Drawing:
     Parameters
     ----------
     title : str
-        What it shows.
+        What it shows, in a few words: also the name of its file.
     svg : str
         An element of SVG, in which every text is escaped.
     """
@@ -194,15 +201,15 @@ class Section:
     ----------
     title : str
         Heading of the section, as text.
-    blocks : sequence of (str or sequence of mapping or Drawing or Section)
-        In their order: a paragraph, a table with the keys of its first line as
-        headings, a picture, or a part of this part.
+    blocks : sequence of str, Caution, Drawing, Section or sequences of mappings
+        In their order: paragraphs, pictures, parts of this part, and tables with the
+        keys of their first line as headings.
     folded : bool
         Whether only the heading is seen at first.
     """
 
     title: str
-    blocks: Sequence[str | Sequence[Mapping[str, Any]] | Drawing | Section]
+    blocks: Sequence[str | Caution | Drawing | Section | Sequence[Mapping[str, Any]]]
     folded: bool = False
 
 

@@ -100,13 +100,14 @@ def document(title: str, body: str, style: str = "", script: str = "") -> str:
     )
 
 
-def html_block(block: str | Drawing | Sequence[Mapping[str, Any]]) -> str:
+def html_block(block: str | Caution | Drawing | Sequence[Mapping[str, Any]]) -> str:
     """A paragraph, a picture or a table of a section."""
     if isinstance(block, Drawing):
         return block.svg
+    if isinstance(block, Caution):
+        return f'<p class="warning">{escape(block.text)}</p>'
     if isinstance(block, str):
-        kind = ' class="warning"' if isinstance(block, Caution) else ""
-        return f"<p{kind}>{escape(block)}</p>"
+        return f"<p>{escape(block)}</p>"
     return html_table(block)
 
 

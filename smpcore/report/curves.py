@@ -136,15 +136,15 @@ def _drawn(curve: _Curve, low: float, high: float) -> list[str]:
     middle = pixels(curve.points["y"])
     if "low" not in curve.points:
         return [f'<path d="{_path(middle)}" {_stroke(curve)}/>']
-    ends = pixels(curve.points["low"]), pixels(curve.points["high"])
+    limits = pixels(curve.points["low"]), pixels(curve.points["high"])
     if curve.marks:
-        pairs = zip(*ends, middle, strict=True)
+        pairs = zip(*limits, middle, strict=True)
         return [
             f'<path d="{_path([bottom, top])}" stroke="{curve.color}"/>'
             f'<circle cx="{x}" cy="{y}" r="3" fill="{curve.color}"/>'
             for bottom, top, (x, y) in pairs
         ]
-    outline = _path([*ends[0], *reversed(ends[1])])
+    outline = _path([*limits[0], *reversed(limits[1])])
     band = f'<path d="{outline}z" fill="{curve.color}" fill-opacity="0.2"/>'
     return [band, f'<path d="{_path(middle)}" {_stroke(curve)}/>']
 

@@ -369,7 +369,7 @@ def _section(section: Section, level: int = 2) -> str:
     for block in section.blocks:
         if isinstance(block, Section):
             blocks.append(_section(block, level + 1))
-        elif not isinstance(block, str | Drawing) and len(block) > _MOST_LINES:
+        elif isinstance(block, list | tuple) and len(block) > _MOST_LINES:
             blocks.append(_folded(f"Table of {len(block)} lines", html_table(block)))
         else:
             blocks.append(html_block(block))

@@ -66,8 +66,9 @@ class _Manuscript:
             if isinstance(block, Section):
                 yield from self.section(block, level + 1)
             elif isinstance(block, str):
-                words = _START.sub(r"\1\\", escape_markdown(block))
-                yield f"> {words}" if isinstance(block, Caution) else words
+                yield _paragraph(block)
+            elif isinstance(block, Caution):
+                yield f"> {_paragraph(block.text)}"
             elif isinstance(block, Drawing):
                 yield self._picture(block)
             elif block:
@@ -92,6 +93,10 @@ class _Manuscript:
         texts.insert(1, f"|{' --- |' * len(heads)}")
         yield "\n".join(texts)
         yield f"Table {self.n_tables}: {name}"
+
+
+def _paragraph(text: str) -> str:
+    return _START.sub(r"\1\\", escape_markdown(text))
 
 
 def _file_name(folder: str, number: int, title: str, ending: str) -> str:
