@@ -1,5 +1,7 @@
 """A report opened from a file, without a network: its model answers as Python's."""
 
+import re
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +11,11 @@ from playwright.sync_api import expect
 
 from smpcore import METHODS, compile_model, report
 from smpcore.report import Calculator, Page, typical_row
+from tests.browser.test_app import visit
 from tests.smpcore.codegen.models import random_linear
 from tests.smpcore.test_report_calculator import fitted
 
+fixtures = (visit,)
 HOSTILE = '<img src=x onerror=alert(1)>"&</script><b>'
 
 
@@ -148,3 +152,33 @@ def test_another_script_does_not_run(read):
     (told,) = page.wrong
     assert "Content Security Policy" in told
     page.wrong.clear()
+
+
+def test_what_is_typed_into_the_form_is_in_both_files(visit, read):
+    """At once and after a visit to another page; in the document it is text."""
+    page = visit("prototypes?data=iris&method=smp&p.prototypes_section=Report")
+    page.get_by_text("What only you can state").click()
+    field = page.get_by_role("textbox", name="Ethics")
+    field.fill(f"{HOSTILE}\nwas approved")
+    field.blur()
+    page.get_by_role("link", name="Data").click()
+    page.get_by_role("link", name="Prototypes").click()
+    page.get_by_text("What only you can state").click()
+    expect(page.get_by_role("textbox", name="Ethics")).to_have_value(
+        f"{HOSTILE}\nwas approved"
+    )
+    assert "approved" not in page.url
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the report").click()
+    text = download.value.path().read_text("utf-8")
+    document = read(text)
+    stated = document.get_by_role("heading", name="Ethics", exact=True)
+    expect(stated.locator("xpath=following-sibling::p[1]")).to_have_text(HOSTILE)
+    expect(document.locator("img")).to_have_count(0)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as Markdown, CSV and SVG").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        written = archive.read("report/report.md").decode()
+        assert any(name.endswith(".svg") for name in archive.namelist())
+    assert "### Ethics" in written and "was approved" in written
+    assert not re.search(r"(?<!\\)<", written)
