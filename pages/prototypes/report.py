@@ -20,9 +20,10 @@ from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download, expander
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
 from pages.ui.readouts import TITLES
+from pages.ui.text import message, short_label
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, report
-from smpcore.datasets import plural
+from smpcore.datasets import only_compared, plural
 from smpcore.evaluation import group_rows, row_measures
 from smpcore.explain import nearest_examples
 from smpcore.readouts import READOUTS, Section
@@ -143,6 +144,8 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
     of_classes, calibration = model.classes is not None, model.calibration
     fitted = context.fit().finished().model_
     rows_of = {TITLES[part]: getattr(data.split, part) for part in context.open_parts}
+    # A pixel, a time of a series or a similarity is nothing to describe by itself.
+    of_columns = len(context.shape) == 1 and not only_compared(data.dataset)
     every = (
         _parameters(context),
         confusion_section(model, tables) if of_classes else None,
@@ -159,7 +162,7 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
         calibration_section(model, rows_of_parts(context, checked), fitted)
         if calibration is not None
         else None,
-        characteristics_section(data.dataset, rows_of),
+        characteristics_section(data.dataset, rows_of) if of_columns else None,
         columns_section(data.dataset, preparation, data.split.train, names),
         cleaning_section(context.table),
         parts_section(data.dataset, data.split, opened(context)),
@@ -226,9 +229,11 @@ def _stated(context: ModelContext) -> dict[str, str]:
 def _form(context: ModelContext) -> None:
     """A field for each thing that reviewers ask for and no program knows."""
     stated = _stated(context)
-    st.caption(
+    message(
+        st.caption,
+        f"About {short_label(context.table.name)}, whatever roles and rows it has. "
         "Reviewers look for it after TRIPOD+AI. It is part of the report and of saved "
-        "state files, of no link. What is left empty is a gap in the report, by name."
+        "state files, of no link; what is left empty is named in the report as a gap.",
     )
     places, edition = st.columns(2), session.get().editions["controls"]
     for number, (field, (title, help)) in enumerate(FIELDS.items()):

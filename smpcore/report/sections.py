@@ -17,6 +17,7 @@ from smpcore.datasets import (
     Dataset,
     Preparation,
     Split,
+    as_numbers,
     as_text,
     describe_steps,
     list_names,
@@ -122,14 +123,16 @@ def characteristics_section(
 
 def _spread(values: pd.Series, kind: str) -> str:
     """How the values of a column are spread, with the number of missing ones."""
+    numbers = None if kind == "category" else pd.Series(as_numbers(values))
+    values = values if numbers is None else numbers
     there, n_missing = values.dropna(), values.isna().sum()
     missing = f"; {n_missing} missing" if n_missing else ""
-    if kind == "category":
-        shares = as_text(there).value_counts(normalize=True).head(_MOST_LEVELS)
-        texts = [f"{level}: {number_text(share)}" for level, share in shares.items()]
-        return f"{', '.join(texts) or 'none'}{missing}"
     if there.empty:
         return f"none{missing}"
+    if numbers is None:
+        shares = as_text(there).value_counts(normalize=True).head(_MOST_LEVELS)
+        texts = [f"{level}: {number_text(share)}" for level, share in shares.items()]
+        return f"{', '.join(texts)}{missing}"
     low, middle, high = map(plain_number, np.quantile(there, (0.25, 0.5, 0.75)))
     return f"{middle} ({low} to {high}){missing}"
 
