@@ -604,10 +604,10 @@ def decision_curve(
         (Student's 95 % interval), ``treat_all``, ``treat_none``.
     """
     truth, lines = np.asarray(truth, dtype=bool), []
-    share = np.average(truth, weights=weights)
     for threshold in THRESHOLDS:
         treated = net_benefit(probability, truth, threshold, clusters, weights)
-        of_all = share - (1 - share) * threshold / (1 - threshold)
+        benefit = np.where(truth, 1.0, -threshold / (1 - threshold))
+        of_all = np.average(benefit, weights=weights)
         lines.append((threshold, *treated[:3], of_all, 0.0))
     names = ["threshold", "net_benefit", "low", "high", "treat_all", "treat_none"]
     return pd.DataFrame(lines, columns=names)
