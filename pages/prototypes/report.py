@@ -118,9 +118,9 @@ def _parameters(context: ModelContext) -> Section:
     words = (
         "Models of these data that were looked at in this visit, this one among them: "
         f"{max(kinds.count('fitted'), 1)}. Settings compared in cross-validation on "
-        f"Trade-off: {kinds.count('swept')}. What was looked at on Compare, in other "
-        "visits or in other programs was not counted. Figures on rows that a setting "
-        "was chosen on are too good."
+        f"Trade-off or by Choose for me: {kinds.count('swept')}. What was looked at on "
+        "Compare, in other visits or in other programs was not counted. Figures on "
+        "rows that a setting was chosen on are too good."
     )
     return Section("Choice of parameters", (words, lines))
 

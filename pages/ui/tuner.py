@@ -87,6 +87,9 @@ def _show(context: Context, fixed: dict[str, Any], tuned: Tuned) -> None:
     """What was tried, which setting is taken and why."""
     lines, unit = tuned.table, READOUTS[tuned.score].unit
     chosen, best = lines[lines["chosen"]].iloc[0], lines.iloc[0]
+    tried = lines[list(tuned.values)].to_dict("records")
+    settings = [f"{context.method.key} {setting}" for setting in tried]
+    session.note_compared(context.table.name, "swept", settings)
     score = partial(number_text, unit="%" if unit == "%" else "target")
     label = READOUTS[tuned.score].label
     words = f"{label} {score(chosen['mean'])} with {_numbers(chosen)}."
