@@ -16,7 +16,12 @@ from pages.ui.readouts import OPTIMISM
 from pages.work import study_pool
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures
-from smpcore.evaluation import Optimism, Recipe, bootstrap_optimism
+from smpcore.evaluation import (
+    Optimism,
+    Recipe,
+    bootstrap_optimism,
+    tuning_paths,
+)
 from smpcore.readouts import READOUTS, Section
 from smpcore.report import (
     instability_section,
@@ -27,6 +32,8 @@ from smpcore.report import (
 
 N_REFITS = 200
 _MOST_SEEDS = 1000
+#: Whether a refit chooses its sparsity parameter, and among how many values.
+_FIXED, _ANEW, _N_POINTS = "as they are", "chosen anew in each refit", 5
 #: Measures of the picture, of which 1 is the best value; and its marks.
 _DRAWN = READOUTS["accuracy"].label, "AUC", READOUTS["r2"].label
 _KINDS = "corrected for optimism", "apparent"
@@ -41,16 +48,24 @@ def section(rows: EvaluatedRows) -> None:
     except SmpcoreError as problem:
         st.info(str(problem))
         return
-    left, right = st.columns([1, 4], vertical_alignment="bottom")
+    left, middle, right = st.columns([1, 2, 2], vertical_alignment="bottom")
     seeds = range(_MOST_SEEDS)
     seed = left.number_input(
         *("Seed of the refits", 0, _MOST_SEEDS - 1),
         **widget_state.for_value("optimism_seed", seeds, 0),
     )
+    label = rows.method.param(rows.method.sparsity).label
+    search = widget_state.choose_one(
+        *(middle, "Parameters", (_FIXED, _ANEW), "optimism_parameters"),
+        help=f"Anew: each refit chooses {label} among at most {_N_POINTS} values on "
+        "folds of its rows, the other parameters as they are. That takes some 30 "
+        "times as long.",
+    )
+    is_anew = search == _ANEW
     study(
         OPTIMISM,
-        (rows.key, rows.outcome, seed),
-        partial(_job, rows, recipe, seed),
+        (rows.key, rows.outcome, seed, is_anew),
+        partial(_job, rows, recipe, seed, is_anew),
         _show,
         words="Refits on drawn rows",
         intro=f"{N_REFITS} refits of the whole recipe, each on rows drawn from the "
@@ -64,16 +79,22 @@ def section(rows: EvaluatedRows) -> None:
     )
 
 
-def _job(rows: EvaluatedRows, recipe: Recipe, seed: int) -> Task:
+def _job(rows: EvaluatedRows, recipe: Recipe, seed: int, is_anew: bool) -> Task:
     """Refit in a thread."""
     if rows.is_binary:
         dataset = replace(recipe.dataset, outcome=rows.names[rows.outcome])
         recipe = replace(recipe, dataset=dataset)
 
+    key, values = rows.method.key, rows.values
+
     def work(stop: np.ndarray, progress: np.ndarray) -> Optimism:
+        whole = recipe
+        if is_anew:
+            about = recipe.dataset, recipe.split.with_censored, values, {}, _N_POINTS
+            whole = replace(recipe, paths=tuple(tuning_paths(key, *about)))
         with study_pool.executor_for(recipe.dataset) as executor:
             where = {"executor": executor, "stop": stop, "progress": progress}
-            return bootstrap_optimism(recipe, n_refits=N_REFITS, seed=seed, **where)
+            return bootstrap_optimism(whole, n_refits=N_REFITS, seed=seed, **where)
 
     return Task(work, study=recipe.dataset)
 

@@ -54,6 +54,8 @@ from smpcore.evaluation.operating import roc_area
 from smpcore.evaluation.sample_size import candidate_parameters
 from smpcore.evaluation.scores import RegressionScores, class_numbers
 from smpcore.evaluation.stability import redraw, reseed
+from smpcore.evaluation.sweep import ParameterPath
+from smpcore.evaluation.tuning import tune
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.readouts import READOUTS
 from smpcore.solvers.iterations import STOPPED
@@ -72,8 +74,8 @@ class Recipe:
 
     The preparation (medians, levels, ranges), the fit with what it chooses by itself,
     and of classes the calibration: scores out of fold, where copies of a row are in one
-    fold, and the choice of a calibrator. Parameters of the estimator are fixed: how
-    they were chosen is not repeated.
+    fold, and the choice of a calibrator. With paths the choice of parameters is
+    repeated, too; without, they are fixed.
 
     Parameters
     ----------
@@ -83,6 +85,8 @@ class Recipe:
         Table to learn from.
     split : Split
         Only its training rows are used.
+    paths : tuple of ParameterPath
+        Settings, from `tuning_paths`, that `tune` chooses among on folds of the rows.
 
     Raises
     ------
@@ -93,6 +97,7 @@ class Recipe:
     estimator: PrototypeEstimator
     dataset: Dataset
     split: Split
+    paths: tuple[ParameterPath, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse rows that cannot be drawn one by one."""
@@ -172,6 +177,8 @@ class Optimism:
         Candidates of predictors, see `candidate_parameters`.
     events, prevalence : int and float
         Training rows of the outcome, and their share by weight.
+    settings : int
+        Among how many each refit has chosen; 0: parameters were fixed.
     """
 
     lines: pd.DataFrame
@@ -183,6 +190,7 @@ class Optimism:
     parameters: int
     events: int
     prevalence: float
+    settings: int = 0
 
     def of(self, measure: str, column: str = "corrected") -> float:
         """A figure of a measure; NaN where there is none."""
@@ -259,6 +267,7 @@ def bootstrap_optimism(
         candidate_parameters(prepare(recipe.dataset, recipe.split.train)),
         int(np.sum(events)),
         float(np.average(events, weights=recipe.weights)),
+        sum(len(path.grid) for path in recipe.paths),
     )
 
 
@@ -288,6 +297,10 @@ def _followed(
     unfitted = clone(recipe.estimator)
     if seed is not None:
         reseed(unfitted, seed)
+    if recipe.paths:
+        folds = _folds_of(dataset, fold)
+        tuned = tune(dataset, folds, recipe.paths, stop=stop)
+        unfitted.set_params(**tuned.values)
     estimator, X = fit_fold(unfitted, dataset, fold, stop)
     model = estimator.model_
     if estimator.history_.status == STOPPED:
@@ -321,20 +334,11 @@ def _shares(
 ) -> np.ndarray | None:
     """Calibrated probabilities of the training rows; None where rows are too few."""
     dataset, train = recipe.dataset, recipe.split.train
-    often = np.bincount(fold.with_censored, minlength=dataset.n_samples)
-    distinct = np.unique(fold.train), np.unique(fold.with_censored)
     columns = class_numbers(recipe.classes, dataset.classes)
     out_of_fold = np.full((len(train), len(columns)), np.nan)
     scores, weights = scored
     try:
-        drawn = [
-            replace(
-                one,
-                train=np.repeat(one.train, often[one.train]),
-                censored=np.repeat(one.censored, often[one.censored]),
-            )
-            for one in scoring_folds(dataset, *distinct)
-        ]
+        drawn = _folds_of(dataset, fold)
         by_fold = fold_scores(unfitted, dataset, drawn, stop=stop)
         for one, of_fold in zip(drawn, by_fold, strict=True):
             places = np.searchsorted(train, one.held_out)
@@ -349,6 +353,20 @@ def _shares(
         if stop[0]:
             raise
         return None
+
+
+def _folds_of(dataset: Dataset, fold: Fold) -> list[Fold]:
+    """Folds of drawn rows; copies of a row are in one fold, and held out once."""
+    often = np.bincount(fold.with_censored, minlength=dataset.n_samples)
+    distinct = np.unique(fold.train), np.unique(fold.with_censored)
+    return [
+        replace(
+            one,
+            train=np.repeat(one.train, often[one.train]),
+            censored=np.repeat(one.censored, often[one.censored]),
+        )
+        for one in scoring_folds(dataset, *distinct)
+    ]
 
 
 def _measures(

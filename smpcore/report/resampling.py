@@ -20,8 +20,18 @@ from smpcore.readouts import READOUTS, Section, Unit, number_text
 UNSTABLE = 0.1
 _RECIPE = (
     "Each refit repeats preparation, fit and calibration on rows drawn with "
-    "replacement from the training rows (rows of a group together). Parameters are "
-    "those of this model: what choosing them adds to the optimism is not in it. "
+    "replacement from the training rows (rows of a group together). "
+)
+_FIXED = (
+    "Parameters are those of this model: what choosing them adds to the optimism is "
+    "not in it. "
+)
+_CHOSEN = (
+    "Each also chooses among {} settings on folds of its rows, the smallest model "
+    "within one standard error; so does the model that is apparent here, which may be "
+    "another one than that of the page. "
+)
+_CLOSED = (
     "Validation and test rows take no part, and a threshold that is set is not judged."
 )
 
@@ -105,7 +115,9 @@ def optimism_section(result: Optimism) -> Section:
         )
     elif result.classes:
         words += "No .632+: some rows are in every sample. "
-    return Section("Optimism", (first + _RECIPE, lines, words.strip()))
+    first += _RECIPE
+    first += _CHOSEN.format(result.settings) if result.settings else _FIXED
+    return Section("Optimism", (first + _CLOSED, lines, words.strip()))
 
 
 def _two_digits(error: float, unit: Unit) -> str:

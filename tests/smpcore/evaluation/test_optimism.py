@@ -1,6 +1,7 @@
 """Optimism, instability and sizes of studies, against loops that are written out."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from smpcore.evaluation import (
     largest_r2,
     rows_for_classes,
     rows_for_numbers,
+    tune,
+    tuning_paths,
 )
 from smpcore.report import instability_section, optimism_section, sample_size_section
 from tests.smpcore.datasets.test_time_to_event import asked, followed, slow_weight
@@ -92,6 +95,40 @@ def _followed(recipe, drawn):
     weights = None if dataset.weights is None else dataset.weights[drawn]
     learned = out[drawn], dataset.y[drawn], dataset.classes, units, weights
     return fitted.predict(X), scores, calibrate(*learned).probabilities(scores)
+
+
+def test_settings_are_chosen_anew_in_each_refit():
+    dataset = _table(patient="group", mass="weight")
+    fixed, n_refits = _recipe(dataset), 6
+    rows = fixed.split.train
+    paths = tuning_paths("smp", dataset, rows, grid={}, n_points=3)
+    recipe = replace(fixed, paths=tuple(paths))
+    result = bootstrap_optimism(recipe, n_refits=n_refits, seed=SEED)
+    assert result.settings == 3
+    gaps = []
+    for number in (None, *range(n_refits)):
+        drawn = rows if number is None else np.sort(_drawn(dataset, rows, number))
+        often = np.bincount(drawn, minlength=N)
+        parts = [
+            replace(fold, train=np.repeat(fold.train, often[fold.train]))
+            for fold in folds(dataset, np.unique(drawn), 5)
+            if fold.repeat == 0
+        ]
+        tuned = tune(dataset, parts, paths)
+        estimator = clone(fixed.estimator).set_params(**tuned.values)
+        if number is not None:
+            estimator.set_params(random_state=number)
+        chosen = replace(fixed, estimator=estimator)
+        scores = [
+            _scores(chosen, _followed(chosen, drawn), places)["Accuracy"]
+            for places in (drawn, rows)
+        ]
+        if number is None:
+            assert result.of("Accuracy", "apparent") == pytest.approx(scores[0])
+        else:
+            gaps.append(scores[0] - scores[1])
+    assert result.of("Accuracy", "optimism") == pytest.approx(np.mean(gaps))
+    assert "Each also chooses among 3 settings" in optimism_section(result).blocks[0]
 
 
 def _slope(risk, event, mass):
