@@ -6,7 +6,7 @@ Of a regression that is which change of one column would move the number by so m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,11 +22,11 @@ from smpcore.explain.contributions import Contributions, contributions
 from smpcore.explain.flip import (
     Counterfactual,
     changed_columns,
-    in_order,
     is_solved,
     kept_orders,
     limits_of,
     on_grid,
+    orders_of,
     smallest_change,
 )
 from smpcore.model import PrototypeModel, chance
@@ -41,6 +41,7 @@ def single_column_changes(
     x: np.ndarray,
     amount: float,
     frozen: Sequence[int] | None = None,
+    orders: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
     """Find for each column the nearest value that moves the prediction by an amount.
 
@@ -63,6 +64,8 @@ def single_column_changes(
     frozen : sequence of int, optional
         Features that stay as they are. By default those of the columns that cannot be
         changed (`Preparation.fixed_features`).
+    orders : ndarray of int, shape (n_pairs, 2), optional
+        Of each pair the first feature stays at most the second, if it is so in x.
 
     Returns
     -------
@@ -81,9 +84,17 @@ def single_column_changes(
     if not (amount > 0 and np.isfinite(amount)):
         raise SmpcoreError(f"amount={amount:g} should be above 0.")
     lines, frozen = [], preparation.fixed_features if frozen is None else frozen
+    orders = np.zeros((0, 2), np.int64) if orders is None else orders
+    orders = orders_of(x, orders, model.scale)
     for spec in preparation.inputs:
         if spec.first in frozen or not model.support[spec.features].any():
             continue
+        if spec.kind == "number":
+            low = x[orders[orders[:, 1] == spec.first, 0]].max(initial=spec.low)
+            high = x[orders[orders[:, 0] == spec.first, 1]].min(initial=spec.high)
+            if low > high:
+                continue
+            spec = replace(spec, low=float(low), high=float(high))
         search = _level if spec.kind == "category" else _number
         ways = [search(model, spec, x, sign * amount) for sign in (1, -1)]
         if any(ways):
@@ -531,7 +542,7 @@ class CaseExplainer:
         """Which columns would have come out of order without being held back."""
         names = {one.first: one.name for one in self.preparation.inputs}
         digits = {one.first: 10.0**-one.decimals for one in self.preparation.inputs}
-        orders = self._orders[in_order(x, self._orders[:, None], self.model.scale)]
+        orders = orders_of(x, self._orders, self.model.scale)
         words = [
             f"{names[lower]} at most {names[upper]}"
             for lower, upper in orders.tolist()
@@ -568,7 +579,8 @@ class CaseExplainer:
         self, x: np.ndarray, amount: float, frozen: Sequence[int]
     ) -> tuple[str, list[dict[str, Any]]]:
         """What of single columns would move a predicted number."""
-        changes = single_column_changes(self.model, self.preparation, x, amount, frozen)
+        of_row = self.preparation, x, amount, frozen, self._orders
+        changes = single_column_changes(self.model, *of_row)
         sentence = "A change of one column that would move the prediction by "
         sentence += f"{plain_number(amount)}, all others as they are"
         if not changes:

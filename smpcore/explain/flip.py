@@ -310,7 +310,7 @@ def smallest_change(
 ) -> Counterfactual | None:
     """Find what `counterfactual` finds, where limits and orders are known already."""
     for row in (x, np.clip(x, *limits)):
-        orders = orders[in_order(row, orders[:, None], model.scale)]
+        orders = orders_of(row, orders, model.scale)
     if is_solved(model):
         result = _linear(model, x, limits, _grid(model, x, preparation), few, orders)
     else:
@@ -321,6 +321,7 @@ def smallest_change(
     moved = np.clip(moved, *limits)
     if preparation is not None:
         moved = rounded(model, x, moved, limits, preparation, orders)
+        moved = _without_idle(model, x, moved, limits, preparation, orders)
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
@@ -370,6 +371,25 @@ def in_order(rows: np.ndarray, orders: np.ndarray, scale: np.ndarray) -> np.ndar
         scale[lower], scale[upper]
     )
     return (above >= -MARGIN).all(axis=-1)
+
+
+def orders_of(x: np.ndarray, orders: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The pairs of `kept_orders` that a row itself keeps in order."""
+    return orders[in_order(x, orders[:, None], scale)]
+
+
+def _without_idle(model, x, moved, limits, preparation, orders) -> np.ndarray:
+    """The row without changes that it does not need, such as a rounding's; in order."""
+    start = np.clip(x, *limits)
+    before = model.decide(model.scores(x[None]))[0]
+    sizes = np.abs(moved - start) / model.scale
+    for spec in sorted(preparation.inputs, key=lambda one: sizes[one.features].sum()):
+        trial = moved.copy()
+        trial[spec.features] = start[spec.features]
+        is_other = model.decide(model.scores(trial[None]))[0] != before
+        if is_other and in_order(trial, orders, model.scale):
+            moved = trial
+    return moved
 
 
 def is_solved(model: PrototypeModel) -> bool:
@@ -547,6 +567,7 @@ def _searched(
     search = Search(
         model,
         np.clip(x, *limits),
+        int(model.decide(model.scores(x[None]))[0]),
         limits,
         preparation,
         partial(in_order, orders=orders, scale=model.scale),

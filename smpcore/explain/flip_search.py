@@ -91,6 +91,9 @@ class Search:
         Classifier whose answer should change.
     x : ndarray of shape (n_features,), user's units
         The row, within the limits.
+    answer : int
+        Class number of the answer that should change: of the row before it was brought
+        within the limits.
     limits : (low, high) of ndarray of shape (n_features,)
         Ends of every feature; both are the row's own value where it stays.
     preparation : Preparation or None
@@ -101,6 +104,7 @@ class Search:
 
     model: PrototypeModel
     x: np.ndarray
+    answer: int
     limits: tuple[np.ndarray, np.ndarray]
     preparation: Preparation | None
     is_possible: Callable[[np.ndarray], np.ndarray]
@@ -113,11 +117,6 @@ class Search:
         can = (low < high) & self.model.support
         blocks = _blocks(self.x, self.preparation)
         return [block for block in blocks if can[block.part].any()]
-
-    @cached_property
-    def answer(self) -> int:
-        """Class number of the row's own answer."""
-        return int(self.model.decide(self.model.scores(self.x[None]))[0])
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Sum of the changes, scaled units."""

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from smpcore.datasets import Preparation
 from smpcore.explain.contributions import deciding_prototypes
+from smpcore.explain.flip import in_order, kept_orders, orders_of
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.portraits import holds_cases
 from smpcore.model.prototype_measures import discrimination, interpretability
@@ -288,7 +289,8 @@ def other_winners(
         The row; one column of it is changed at a time.
     X : ndarray of shape (n_samples, n_features), user's units
         Training rows: their values are tried; of many rows, or of many values, evenly
-        spread ones.
+        spread ones. Numbers that all of them have in the same order (`kept_orders`)
+        stay so, if x has them so.
 
     Returns
     -------
@@ -296,6 +298,7 @@ def other_winners(
         Number of the column, the changed row and the prototype that wins it, the
         smallest change in standard deviations first.
     """
+    orders = orders_of(x, kept_orders(X, preparation), model.scale)
     X = X[_spread(len(X), _MOST_COMPARED)]
     now = deciding_prototypes(model, model.activations(x[None]))[0]
     changes = []
@@ -307,7 +310,7 @@ def other_winners(
         rows[:, spec.features] = values
         winners = deciding_prototypes(model, model.activations(rows))
         sizes = np.linalg.norm((rows - x) / model.scale, axis=1)
-        sizes[winners == now] = np.inf
+        sizes[(winners == now) | ~in_order(rows, orders, model.scale)] = np.inf
         best = int(sizes.argmin())
         if np.isfinite(sizes[best]):
             changes.append((sizes[best], int(place), rows[best], int(winners[best])))

@@ -189,6 +189,27 @@ def test_a_value_outside_the_range_moves_into_it_only():
             assert float(line["raises it at" if step > 0 else "lowers it at"]) == end
 
 
+def test_one_column_alone_stays_in_order_with_the_others():
+    """Without the order some of these values would have moved the prediction."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(np.sort(rng.normal(size=(120, 3))).round(3), columns=[*"abc"])
+    frame["y"] = frame["a"] + frame["b"] - 2 * frame["c"]
+    data = make_dataset(frame, "t", roles={"y": "target"})
+    _, division, of = explainer(data, "supersparse")
+    free = kept = 0
+    for place in division.validation:
+        x = of.preparation.transform(data.frame.iloc[[place]])[0]
+        free += len(single_column_changes(of.model, of.preparation, x, 0.6))
+        case = of.explain(data.frame.iloc[[place]], "a row", amount=0.6)
+        for line in case.changes:
+            kept += 1
+            for way in ("raises it at", "lowers it at"):
+                row = dict(data.frame.iloc[place])
+                row[line["column"]] = float(line[way] or row[line["column"]])
+                assert row["a"] <= row["b"] <= row["c"]
+    assert 0 < kept < free
+
+
 def test_a_sheet_keeps_what_cannot_be_changed_or_was_not_measured():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(120, 2)).round(2), columns=["size", "dose"])
