@@ -101,7 +101,9 @@ def test_several_classes_have_a_view_of_one_against_the_rest():
     scores = model.scores(X)
     lead = scores[:, 2] - scores[:, :2].max(axis=1)
     area = roc_auc_score(y == "virginica", lead)
-    assert rates.loc["AUC", "value"] == f"{area:.3f}"
+    line = rates.loc["AUC, one against the rest"]
+    assert line["value"] == f"{area:.3f}"
+    assert "its score minus the highest other score" in line["rows"]
 
 
 def test_test_rows_are_offered_only_once_they_are_open():

@@ -129,6 +129,7 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         [short_label(name) for name in matrix.names],
         prevalence,
         **rows.dependence(),
+        against_rest=len(rows.names) > 2,
     )
     table([measure.line for measure in measures])
     outside = ""

@@ -20,6 +20,7 @@ def two_class_measures(
     prevalence: float | None = None,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    against_rest: bool = False,
 ) -> list[Shown]:
     """Count sensitivity, specificity, predictive values, accuracy, coverage and AUC.
 
@@ -30,13 +31,16 @@ def two_class_measures(
     predicted : ndarray of int, shape (n_samples,)
         0 or 1 where that class is predicted, 2 where the model is not sure.
     margin : ndarray of shape (n_samples,)
-        Score of the outcome minus that of the other class.
+        Score of the outcome minus that of the other class; of one class against the
+        rest, minus the highest of theirs.
     names : sequence of str
         Of both classes, the outcome first.
     prevalence : float, optional
         Share of the outcome where the model is to be used; by default that of the rows.
     clusters, weights : ndarray of shape (n_samples,), optional
         Which rows depend on each other; how much each counts.
+    against_rest : bool, default False
+        Whether the other class is all others of a model of more classes.
 
     Returns
     -------
@@ -84,5 +88,9 @@ def two_class_measures(
     if np.isfinite(area.value):
         words = "at every threshold"
         words += f": all {known.sum():,} rows, without a band" if outside else ""
-        measures.append(Shown("AUC", area, words, unit=""))
+        name = "AUC"
+        if against_rest:
+            name = "AUC, one against the rest"
+            words += " of the margin, its score minus the highest other score"
+        measures.append(Shown(name, area, words, unit=""))
     return measures
