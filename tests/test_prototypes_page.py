@@ -100,6 +100,21 @@ def test_an_alternative_is_the_model_of_every_page_link_file_and_script():
     assert "were picked here" not in said(page)
 
 
+def test_a_search_that_is_stopped_says_up_to_where_it_is_complete():
+    page = at("Alternatives", {"data": "breast_cancer", "method": "smallk", "k": "4"})
+    page.button(key="find_alternatives").click().run()
+    certified = r"Certified so far: all choices within ([\d.]+) % of the best"
+    until(page, lambda page: re.search(certified, said(page)), 200)
+    while_running = float(re.search(certified, said(page))[1])
+    next(b for b in page.button if b.label == "Stop").click().run()
+    until(page, lambda page: [b for b in page.selectbox if b.key == "alternative"])
+    assert "The search was ended." in words(page)
+    after = float(re.search(certified, words(page).replace("\\", ""))[1])
+    assert 0 < while_running <= after < 5
+    above = page.dataframe[-1].value["objective above the best, %"]
+    assert len(above) == 100 or (above <= after + 0.1).all()
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

@@ -213,6 +213,7 @@ def alternatives(context: ModelContext) -> None:
         partial(_search, context, values, within),
         partial(_show_alternatives, context, key),
         words="Alternatives",
+        reached=lambda share: _proved(share * within),
         place=right,
         label="Find alternatives",
         key="find_alternatives",
@@ -227,6 +228,16 @@ def _search(context: ModelContext, values: dict[str, Any], within: float) -> Tas
     return Task(work, study=context.data.dataset)
 
 
+def _proved(part: float) -> str:
+    """Up to which objective no choice is missing; rounded down, as it is a promise."""
+    if not (percent := np.floor(1000 * part) / 10):
+        return "Certified so far: less than 0.1 % above the best objective."
+    return (
+        f"Certified so far: all choices within {percent:g} % of the best objective are "
+        "known; beyond, there may be more."
+    )
+
+
 def _show_alternatives(context: ModelContext, key: tuple, result: Alternatives) -> None:
     """How many there are, the features in them, and one of them to be used."""
     n, within = len(result.supports), key[-1]
@@ -236,7 +247,7 @@ def _show_alternatives(context: ModelContext, key: tuple, result: Alternatives) 
         return
     rest = "There are no others: all that is left out is certified to be worse."
     if not result.complete:
-        rest = "There may be more: the search was ended. These are the best."
+        rest = f"The search was ended. {_proved(result.proved)}"
     st.markdown(
         f"**{at_least}{n:,} choices of features** have an objective within "
         f"{100 * within:g} % of the best, "

@@ -215,16 +215,17 @@ def study(
     *,
     words: str,
     intro: str = "",
+    reached: Callable[[float], str] | None = None,
     place: Any = st,
     **button: Any,
 ) -> None:
     """A button that begins a task, how far that is, and what came of it.
 
     The slot has one task: who begins another one leaves it. What the page says before
-    one was begun is the intro.
+    one was begun is the intro; ``reached`` says what its progress stands for.
     """
     task = slot.get(about)
-    if task is not None and is_waiting(task, 0.0, words):
+    if task is not None and is_waiting(task, 0.0, words, reached=reached):
         return
     place.button(on_click=_begin_study, args=(slot, about, make), **button)
     if task is None:
@@ -265,26 +266,41 @@ def start_all(tasks: Iterable[Task]) -> None:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _show_progress(task: Task, words: str, stop: Callable[[], None] | None) -> None:
+def _show_progress(
+    task: Task,
+    words: str,
+    stop: Callable[[], None] | None,
+    reached: Callable[[float], str] | None = None,
+) -> None:
     if task.wait(0.0):
         st.rerun()
     done = min(0.99, float(task.progress[0]))
     button = "Stop" if stop else ""
     text = f"{words}: {100 * done:.0f} %"
     progress_bar(done, text, button, key=f"stop {words}", on_click=stop)
+    if reached:
+        st.caption(reached(float(task.progress[0])))
     if task.where:
         st.caption(task.where)
 
 
 def is_waiting(
-    task: Task, seconds: float, words: str, *, stoppable: bool = True
+    task: Task,
+    seconds: float,
+    words: str,
+    *,
+    stoppable: bool = True,
+    reached: Callable[[float], str] | None = None,
 ) -> bool:
-    """Whether a task is not done after so long; its progress is shown until it is."""
+    """Whether a task is not done after so long; its progress is shown until it is.
+
+    ``reached`` says what the progress stands for.
+    """
     if not stoppable and task.was_left:  # the tab lost its connection for a while
         task.start()
     waiting = not task.wait(seconds)
     if waiting:
-        _show_progress(task, words, task.leave if stoppable else None)
+        _show_progress(task, words, task.leave if stoppable else None, reached)
     return waiting
 
 

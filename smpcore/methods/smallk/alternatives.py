@@ -46,6 +46,9 @@ class Alternatives:
         Whether there are no others: the bound of every open node exceeds `ceiling`.
     ceiling : float
         Largest objective that is asked for: 1 + `within` times the best.
+    proved : float
+        All choices whose objective is above the best by less than this part of it are
+        listed; `within` if the list is complete, 0 if it is empty.
     build : callable
         Place of an alternative -> its model.
     """
@@ -55,12 +58,22 @@ class Alternatives:
     weights: np.ndarray
     complete: bool
     ceiling: float
+    proved: float
     build: Callable[[int], PrototypeModel] = field(repr=False)
 
     @cached_property
     def models(self) -> list[PrototypeModel]:
         """The refitted model of each choice of features."""
         return [self.build(place) for place in range(len(self.supports))]
+
+
+class NearBest(NamedTuple):
+    """Supports with their refits, ascending, and what is proved of all others."""
+
+    refits: list[tuple[np.ndarray, Solution]]
+    complete: bool
+    ceiling: float
+    proved: float
 
 
 class Limits(NamedTuple):
@@ -126,24 +139,28 @@ def _settle(row: np.ndarray, k: int) -> None:
 
 def near_best(
     search: TaskSearch, solutions: tuple[Solution, Solution], limits: Limits
-) -> tuple[list[tuple[np.ndarray, Solution]], bool, float]:
+) -> NearBest:
     """Every support whose refit is within a part of the best objective.
 
-    ``solutions`` are the relaxation and the best refit known. Returns supports with
-    their refits, ascending; whether there are no others; and the largest objective.
+    ``solutions`` are the relaxation and the best refit known. Progress is how much of
+    that part is proved: no open node can hold a support below its bound.
     """
     (relaxed, best), options = solutions, search.options
     k, first, number = search.parameters.k, search.task.first, itertools.count()
     ceiling = (1.0 + limits.within) * best.objective[-1]
     root = np.full((len(best.W), search.problem.n_features), FREE)
     root[:first] = OUT
-    refits, sure = [], True
+    refits, unsure, proved = [], np.inf, 0.0
     # Bound, number (it decides ties), support, start; of a leaf its refit.
     nodes = [(-np.inf, next(number), root, relaxed.W, None)]
-    while nodes and nodes[0][0] <= ceiling and len(refits) < limits.most:
-        if options.stopped or options.seconds > limits.seconds:
+    while nodes and nodes[0][0] <= ceiling:
+        if refits:
+            lowest = refits[0][1].objective[-1]
+            proved = max(0.0, min(nodes[0][0], unsure) / lowest - 1.0)
+            options.progress[0] = min(1.0, proved / max(limits.within, 1e-300))
+        is_over = options.stopped or options.seconds > limits.seconds
+        if is_over or len(refits) == limits.most:
             break
-        options.progress[0] = len(refits) / limits.most
         bound, _, support, W, leaf = heapq.heappop(nodes)
         if leaf is not None:
             refits.append((support[first:] == IN, leaf))
@@ -157,7 +174,8 @@ def near_best(
             continue
         if is_leaf:
             ceiling = min(ceiling, (1.0 + limits.within) * objective)
-            sure &= objective <= ceiling or solution.status != ITERATION_LIMIT
+            if objective > ceiling and solution.status == ITERATION_LIMIT:
+                unsure = min(unsure, bound)
             heapq.heappush(nodes, (objective, next(number), support, W, solution))
             continue
         cut = _cut(search, solution.W)
@@ -165,7 +183,8 @@ def near_best(
             lower = max(bound, cut.bound(child, k))
             if lower <= ceiling:
                 heapq.heappush(nodes, (lower, next(number), child, solution.W, None))
-    return refits, bool(sure and (not nodes or nodes[0][0] > ceiling)), ceiling
+    complete = min(nodes[0][0] if nodes else np.inf, unsure) > ceiling
+    return NearBest(refits, complete, ceiling, limits.within if complete else proved)
 
 
 def _cut(search: TaskSearch, W: np.ndarray) -> Cut:

@@ -206,7 +206,8 @@ class SMaLLClassifier(PrototypeClassifier):
         stop : ndarray, optional
             As that of `solve`; the choices known by then are returned.
         progress : ndarray, optional
-            As that of `solve`.
+            As that of `solve`: how much of `within` is proved, times which it is
+            `Alternatives.proved`.
 
         Returns
         -------
@@ -236,12 +237,13 @@ class SMaLLClassifier(PrototypeClassifier):
         signals = {name: flag for name, flag in signals.items() if flag is not None}
         options = SolverOptions(self.tol, 10 * self.max_iter, **signals)
         parameters, (task,) = self._parameters(problem), problem.tasks
-        relaxed = relax_all(problem, parameters, options)
+        before = replace(options, progress=np.zeros(1))  # it proves nothing yet
+        relaxed = relax_all(problem, parameters, before)
         random = check_random_state(self.random_state)
-        (best,) = round_all(problem, relaxed, parameters, random, options)
+        (best,) = round_all(problem, relaxed, parameters, random, before)
         search = TaskSearch(problem, task, parameters, options)
         limits = Limits(within, limit, seconds)
-        refits, complete, ceiling = near_best(search, (*relaxed, best), limits)
+        refits, *proof = near_best(search, (*relaxed, best), limits)
         chosen = [[np.flatnonzero(row).tolist() for row in rows] for rows, _ in refits]
 
         def build(place: int) -> PrototypeModel:
@@ -252,8 +254,7 @@ class SMaLLClassifier(PrototypeClassifier):
             [tuple(tuple(features) for features in rows) for rows in chosen],
             np.array([solution.objective[-1] for _, solution in refits]),
             np.array([solution.W[task.first :, :n] for _, solution in refits]),
-            complete,
-            float(ceiling),
+            *proof,
             build,
         )
 

@@ -99,10 +99,28 @@ def test_alternatives_that_are_cut_off_are_the_best_ones():
     assert len(every.supports) > 7
     assert (every.complete, some.complete) == (True, False)
     assert some.supports == every.supports[:7]
+    above = every.objectives / every.objectives[0] - 1
+    assert every.proved == 0.05
+    assert above[6] - 1e-9 <= some.proved <= above[7] + 1e-6
     stop = np.ones(1, dtype=np.int64)
     stopped = small.alternatives(small.problem(X, y), 0.05, 9, 9.0, stop)
     late = small.alternatives(small.problem(X, y), seconds=0.0)
     assert not (stopped.supports or stopped.complete or late.supports or late.complete)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 9, 30])
+def test_all_alternatives_within_what_is_proved_are_listed(limit):
+    """Also as the progress says it while the search goes on."""
+    X, y, small = random_table(7)
+    problem, progress = small.problem(X, y), np.zeros(1)
+    every = SparseCase(problem, small._parameters(problem)).enumerated()
+    found = small.alternatives(problem, 0.2, limit, progress=progress)
+    assert not found.complete and 0 <= found.proved < 0.2
+    assert progress[0] == pytest.approx(found.proved / 0.2)
+    best = min(every.values())
+    sure = {s for s, v in every.items() if v / best - 1 < found.proved - 1e-6}
+    assert sure <= set(found.supports)
+    assert (found.objectives <= (1 + found.proved) * best * (1 + 1e-6)).all()
 
 
 def test_an_alternative_is_the_model_of_its_supports():
