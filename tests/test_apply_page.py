@@ -64,7 +64,12 @@ def test_the_file_and_its_columns_stay_open_until_they_are_closed(monkeypatch):
     reloaded = opened({"data": "iris"}, "apply.py")
     assert "Open: <b>mine</b>.csv." in said(reloaded)
     assert reloaded.selectbox[0].value == "one" and shown(reloaded)["Rows"] == "150"
-    assert not opened({"data": "wine"}, "apply.py").metric
+    other = opened({"data": "wine"}, "apply.py")
+    assert not other.metric
+    bring(other, moved(load_dataset("wine").frame))
+    assert shown(other)["Rows"] == "178"
+    assert shown(opened({"data": "iris"}, "apply.py"))["Rows"] == "150"
+    assert shown(opened({"data": "wine"}, "apply.py"))["Rows"] == "178"
     monkeypatch.setattr(visitors, "browser", lambda: "another one")
     assert not opened({"data": "iris"}, "apply.py").metric
     monkeypatch.setattr(visitors, "browser", lambda: "this one")

@@ -21,12 +21,12 @@ from smpcore.evaluation import suggest_carried
 
 #: Of all open files, and of one visitor's.
 BUDGET_BYTES, VISITOR_BYTES = 400_000_000, 100_000_000
-#: By browser and picker: what the file is about, and the file.
+#: By browser, picker and what the file is about.
 _files = Store(
     BUDGET_BYTES,
     VISITOR_BYTES,
     KEEP_SECONDS,
-    size=lambda entry: float(entry[1].content.memory_usage(deep=True).sum()),
+    size=lambda file: float(file.content.memory_usage(deep=True).sum()),
 )
 
 
@@ -60,19 +60,23 @@ def open_file(
 ) -> OpenFile | None:
     """A file picker, and the file that is open: in memory only, also on other pages.
 
-    A table is there again after a reload, for this browser only.
+    A table is there again after a reload, for this browser only: one for each of what
+    a file can be about, as another tab may be open on another one.
     """
-    visit, browser, name = session.get(), visitors.browser(), slot.name
-    if slot not in visit.results:
-        open_before = _files.get(name, browser) if browser else None
-        slot.put(*(open_before or (about, None)))
+    browser, name = visitors.browser(), slot.name
+    edition, key = session.get().editions[name], (name, about)
+    # It is used now, also where this tab has it already: half an hour begins anew.
+    kept = _files.get(key, browser) if browser else None
     opened = slot.get(about)
+    if opened is None and kept is not None:
+        opened = kept
+        slot.put(about, opened)
     file = st.file_uploader(
         label,
         types,
-        key=f"{name}_{about}_{visit.editions[name]}",
+        key=f"{name}_{about}_{edition}",
         on_change=_forget,
-        args=(slot,),
+        args=(slot, about),
         help=help,
     )
     if file is not None and (opened is None or opened.id != file.file_id):
@@ -85,7 +89,7 @@ def open_file(
             opened = OpenFile(file.file_id, file.name, content)
         slot.put(about, opened)
         if browser and isinstance(content, pd.DataFrame):
-            _files.put(name, (about, opened), browser)
+            _files.put(key, opened, browser)
     if opened is None:
         return None
     if isinstance(opened.content, SmpcoreError):
@@ -97,18 +101,18 @@ def open_file(
         left.caption,
         f"Open: {short_label(opened.name)}. Stays in memory, also over a reload.",
     )
-    right.button("Close", key=f"close_{name}", on_click=_close, args=(slot,))
+    right.button("Close", key=f"close_{name}", on_click=_close, args=(slot, about))
     return opened
 
 
-def _forget(slot: Slot[OpenFile | None]) -> None:
+def _forget(slot: Slot[OpenFile | None], about: str) -> None:
     slot.put("", None)
-    _files.pop(slot.name, visitors.browser())
+    _files.pop((slot.name, about), visitors.browser())
 
 
-def _close(slot: Slot[OpenFile | None]) -> None:
+def _close(slot: Slot[OpenFile | None], about: str) -> None:
     """Forget the file; a picker of another name has none."""
-    _forget(slot)
+    _forget(slot, about)
     session.get().editions[slot.name] += 1
 
 
