@@ -70,20 +70,25 @@ def _score_sentences(model: PrototypeModel) -> list[str]:
     if model.classes is None:
         return [f"The prediction is {_sum(model, weights[0], constants[0])}."]
     names = [str(label) for label in model.classes]
+    prototypes = [""] * len(labels)
+    if model.pooling == "max":  # the numbers that tables and pages have
+        prototypes = [f"Prototype {j + 1}" for j in np.nonzero(model.votes)[0]]
     if alone >= 0:
         other = 1 - alone
-        tests = [
-            f"{_sum(model, weights[j])} {'>' if other else '≥'} "
+        tests = {
+            prototypes[j]: f"{_sum(model, weights[j])} {'>' if other else '≥'} "
             f"{plain_number(0 - constants[j])}"
             for j in np.flatnonzero(labels == other)
-        ]
+        }
         if len(tests) == 1:
-            return [f"{names[other]}, if {tests[0]}.", f"{names[alone]} otherwise."]
+            (test,) = tests.values()
+            return [f"{names[other]}, if {test}.", f"{names[alone]} otherwise."]
         lines = [f"{names[other]}, if at least one of these {len(tests)} holds:"]
-        lines += [f"({number}) {test}" for number, test in enumerate(tests, 1)]
+        lines += [f"{prototype}: {test}" for prototype, test in tests.items()]
         return [*lines, f"{names[alone]} otherwise."]
     scores = [
-        f"{names[output]}: {_sum(model, weights[j], constants[j])}"
+        f"{f'{prototypes[j]}, ' if prototypes[j] else ''}{names[output]}: "
+        f"{_sum(model, weights[j], constants[j])}"
         for j, output in enumerate(labels)
     ]
     return ["The class with the highest score is predicted:", *scores]

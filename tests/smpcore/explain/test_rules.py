@@ -331,6 +331,20 @@ def test_points_give_every_answer_beyond_what_is_left_out(
         assert clear.mean() > 0.5
 
 
+@pytest.mark.parametrize(
+    ("table", "method"), [("levels", "smallk"), ("two", "smp"), ("many", "smp")]
+)
+def test_a_formula_has_the_numbers_of_the_prototypes(table, method):
+    """Those of its table: the first test of SMaLL is that of prototype 2."""
+    preparation, _, X, model = fitted(table, method)
+    section = rule_section(model, preparation, X)
+    *tables, formula = (part for part in section.blocks if isinstance(part, Section))
+    number = r"Prototype (\d+)"
+    titles = [re.match(number, part.title)[1] for part in tables]
+    lines = [re.match(number, line) for line in formula.blocks if line[:5] == "Proto"]
+    assert [line[1] for line in lines] == titles and len(titles) > 1
+
+
 @pytest.mark.parametrize("table", ["two", "levels", "houses"])
 @pytest.mark.parametrize("positive", [0, 1])
 def test_a_formula_gives_every_answer_beyond_what_is_left_out(table, positive):
