@@ -531,6 +531,64 @@ def test_prototypes_of_series_have_the_colours_of_their_classes(method):
     assert "blue" not in said(page).lower() and "vermilion" not in said(page)
 
 
+@pytest.mark.parametrize(("data", "idle"), [("series", [0]), ("wine", [0, 5])])
+def test_a_prototype_that_wins_no_row_is_faded_last_and_said(data, idle):
+    page = at("All", {"data": data, "method": "smp"})
+    lines = page.dataframe[0].value
+    assert np.flatnonzero(lines["training rows won"] == 0).tolist() == idle
+    told = [
+        f"{name}, wins no row" if j in idle else name
+        for j, name in enumerate(lines["prototype"])
+    ]
+    order = [*(j for j in range(len(lines)) if j not in idle), *idle]
+    if data == "series":
+        drawn = [t for t in _traces(page, "gallery")["data"] if t["showlegend"]]
+        opaque = [trace.get("opacity", 1) for trace in drawn]
+        names = [trace["name"] for trace in drawn]
+    else:
+        bars = [_traces(page, f"bars_{j}")["data"][0] for j in order]
+        opaque = [trace.get("opacity", 1) for trace in bars]
+        names = [m.value for m in page.markdown if m.value.startswith("**Prototype")]
+        names = [name.strip("*").replace("\\", "") for name in names]
+    assert names == [told[j] for j in order]
+    assert [o < 1 for o in opaque] == [j in idle for j in order]
+    assert "Faded, last: it wins no training row." in said(page)
+    page = at("One by one", {"data": data, "method": "smp"})
+    picker = next(one for one in page.selectbox if one.label == "Prototype")
+    assert picker.options == [told[j] for j in order]
+    assert "Wins no training row" not in words(page)
+    sound(picker.select(idle[-1]).run())
+    assert "Wins no training row" in words(page)
+
+
+def values(packed):
+    """Numbers of a chart, as they travel."""
+    return np.frombuffer(b64decode(packed["bdata"]), packed["dtype"])
+
+
+@pytest.mark.parametrize("method", ["smp", "supersparse"])
+def test_all_prototypes_are_drawn_as_each_alone_in_own_units(method):
+    """The bars of All are the largest of those of One by one."""
+    query = {"data": "wine", "method": method}
+    every = at("All", query)
+    page = at("One by one", query)
+    picker = next(one for one in page.selectbox if one.label == "Prototype")
+    for j in (1, 3):
+        sound(picker.select(j).run())
+        picker = next(one for one in page.selectbox if one.label == "Prototype")
+        alone, among = (
+            _traces(one, key)["data"][0]
+            for one, key in ((page, "weights"), (every, f"bars_{j}"))
+        )
+        n = len(among["customdata"])
+        np.testing.assert_array_equal(values(among["x"]), values(alone["x"])[:n])
+        shown = [name.replace("⚠ ", "") for name in alone["customdata"][:n]]
+        assert among["customdata"] == shown
+    if method == "smp":
+        assert re.search(r", \+[\d.]+", among["customdata"][0])
+        assert "by usual steps of a column" in said(every)
+
+
 def test_prototypes_that_are_drawn_are_of_every_class():
     labels = np.repeat(np.arange(5), [9, 1, 4, 1, 2])
     drawn = detail.of_every_class(labels, 7)

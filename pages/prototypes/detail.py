@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,6 +48,8 @@ _PICTURE = 150
 _EMBEDDED = 200
 #: Of a table: bars in a portrait, and its width; four stand beside each other.
 _BARS, _BARS_WIDTH = 6, 290
+#: Opacity of a prototype that wins no training row.
+_FADED = 0.35
 
 
 @slots.interactive_slot()
@@ -58,11 +60,13 @@ def draw(
     key: str,
     signed: bool = False,
     of_class: np.ndarray | None = None,
+    faded: np.ndarray | None = None,
 ) -> None:
     """Rows as pictures or, of series, channels; of a table nothing.
 
     Lines have the colours of the classes, where rows have one.
     """
+    opacity = np.where(np.zeros(len(rows)) if faded is None else faded, _FADED, 1.0)
     shape = context.shape
     if len(shape) < 2:
         return
@@ -73,6 +77,9 @@ def draw(
         names = [f"{name} (forbidden)" if out else name for name, out in marked]
         values = "weight" if signed else "value"
         figure = figures.channels(rows, shape, titles, names, of_class, values)
+        for place in np.flatnonzero(opacity < 1):
+            lines = {"legendgroup": str(place)}
+            figure.update_traces(opacity=_FADED, selector=lines)
         words = f"Channels of {', '.join(titles[:6])}"
         st.plotly_chart(figure, key=key, alt=short_label(words))
         return
@@ -81,8 +88,11 @@ def draw(
     width = _PICTURE if len(rows) > 1 else 2 * _PICTURE
     with st.container(horizontal=True, gap="xsmall"):
         for place, (row, title) in enumerate(zip(rows, titles, strict=True)):
+            figure = figures.picture(row, shape, title, limits, signed, width)
+            if opacity[place] < 1:
+                figure.update_traces(opacity=_FADED)
             st.plotly_chart(
-                figures.picture(row, shape, title, limits, signed, width),
+                figure,
                 key=f"{key}_{place}",
                 width="content",
                 config={"displayModeBar": False},
@@ -100,32 +110,61 @@ def draw(
     )
 
 
-@slots.interactive_slot()
-def _bars(context: ModelContext, drawn: np.ndarray) -> None:
-    """What is largest in each of some prototypes of a table, beside each other."""
-    values, model = context.portraits.values, context.model
-    title = "weights per standard deviation" if model.is_scaled else "weights"
+class Bars(NamedTuple):
+    """Numbers that are drawn of a prototype of a table, and what they are."""
+
+    values: np.ndarray
+    names: Sequence[str]
+    title: str
+    marked: Sequence[int]
+
+
+def _bars_of(context: ModelContext, j: int) -> Bars:
+    """What its columns add to its score, in their own units, or its values."""
+    model, fact = context.model, context.facts[j]
+    if context.portraits.signed and not context.data.dataset.matrices:
+        output = model.prototype_labels[j]
+        weights = model.weights[j] / model.scale * model.votes[j, output]
+        lines = explain.unit_effects(weights, context.data.preparation, context.rows[0])
+        marked = [i for i, line in enumerate(lines) if line.feature in fact.opposing]
+        title = "points" if model.classes is not None else "change of the prediction"
+        values = np.array([line.points for line in lines])
+        return Bars(values, [line.words for line in lines], title, marked)
+    values, title = context.portraits.values[j], "weight of the similarity"
     if not context.portraits.signed:
         values = (values - model.center) / model.scale
         title = "standard deviations from the training mean"
-    most = np.abs(values[drawn]).max()
-    n_bars = min(_BARS, int(np.count_nonzero(values[drawn], axis=1).max()))
+    return Bars(values, model.feature_names, title, fact.outside)
+
+
+_BY_STEPS = "by usual steps of a column"
+
+
+@slots.interactive_slot()
+def _bars(context: ModelContext, drawn: np.ndarray) -> None:
+    """What is largest in each of some prototypes of a table, beside each other."""
+    bars = {j: _bars_of(context, j) for j in drawn}
+    largest = [np.sort(np.abs(one.values))[-_BARS:] for one in bars.values()]
+    most = max(part.max(initial=0.0) for part in largest)
+    n_bars = max(np.count_nonzero(part) for part in largest)
     with st.container(horizontal=True, gap="small"):
-        for j in drawn:
+        for j, (values, names, title, _) in bars.items():
             with st.container(width=_BARS_WIDTH, gap=None):
-                st.markdown(f"**{escape_markdown(context.name(j))}**")
-                if context.portraits.signed and not values[j].any():
+                st.markdown(f"**{escape_markdown(context.title(j))}**")
+                if context.portraits.signed and not values.any():
                     st.caption("All weights are 0: its score is the same everywhere.")
                     continue
-                figure = figures.signed_bars(
-                    values[j], model.feature_names, "", most=_BARS, y_title=""
-                )
+                figure = figures.signed_bars(values, names, "", most=_BARS, y_title="")
                 figure.update_layout(height=60 + 24 * n_bars, margin_t=8)
                 figure.update_xaxes(range=[-most, most])  # bars can be compared
+                if context.is_idle[j]:
+                    figure.update_traces(opacity=_FADED)
                 words = f"The largest of {context.name(j)}: {title}"
                 config = {"displayModeBar": False}
                 key = f"bars_{j}"
                 st.plotly_chart(figure, key=key, config=config, alt=short_label(words))
+    if context.portraits.signed and not context.data.dataset.matrices:
+        title = f"{title} {_BY_STEPS}"
     st.caption(f"The largest {title}, at most {_BARS} of a prototype, on one scale.")
 
 
@@ -159,9 +198,10 @@ def gallery(context: ModelContext) -> None:
     labels, shown = model.prototype_labels, context.portraits
     most = max(MOST_LINES, len(np.unique(labels))) if context.channels else MOST_DRAWN
     drawn = of_every_class(labels, min(most, MOST_DRAWN))
-    names = [context.name(j) for j in drawn]
-    classes = _classes(context, drawn)
-    draw(context, shown.values[drawn], names, "gallery", shown.signed, classes)
+    drawn = drawn[np.argsort(context.is_idle[drawn], kind="stable")]
+    names, faded = [context.title(j) for j in drawn], context.is_idle[drawn]
+    how = shown.signed, _classes(context, drawn), faded
+    draw(context, shown.values[drawn], names, "gallery", *how)
     if len(context.shape) == 1 and not context.texts:
         _bars(context, drawn)
     if len(context.shape) > 1:
@@ -172,6 +212,8 @@ def gallery(context: ModelContext) -> None:
     show_table(table)
     far = any("distance to nearest row" in line for line in table)
     more_text = " Distances are in standard deviations." if far else ""
+    if faded.any():
+        more_text += " Faded, last: it wins no training row."
     st.caption(f"Counts refer to training rows.{more_text}")
     if model.classes is not None:
         _leads(context)
@@ -311,7 +353,8 @@ def single(context: ModelContext) -> None:
         st.info(f"{words}.")
     else:
         names, classes = [context.name(j)], _classes(context, [j])
-        draw(context, shown.values[[j]], names, "portrait", signed, classes)
+        how = signed, classes, context.is_idle[[j]]
+        draw(context, shown.values[[j]], names, "portrait", *how)
         if context.texts:
             message(st.markdown, f"Text: **{context.texts[j]}**")
         elif len(context.shape) == 1:
@@ -330,13 +373,13 @@ def _picked(context: ModelContext) -> int:
     A control whose options change as names are typed would lose its place: with other
     names it is another one, which begins where the last one stood.
     """
-    numbers = range(context.model.n_prototypes)
+    numbers = np.argsort(context.is_idle, kind="stable").tolist()
     key = f"one_prototype_{context.choice.method}_{context.data.dataset.digest}"
-    names = [context.name(j) for j in numbers]
     shown_last = _SHOWN_LAST.get_or_make(None, dict)
-    start = min(shown_last.get(key, 0), len(names) - 1)
-    widget = f"{key}_{hash(tuple(names))}"
-    j = st.selectbox("Prototype", numbers, start, context.name, key=widget)
+    start = shown_last.get(key, numbers[0])
+    start = numbers.index(min(start, len(numbers) - 1))
+    widget = f"{key}_{hash(tuple(map(context.title, numbers)))}"
+    j = st.selectbox("Prototype", numbers, start, context.title, key=widget)
     shown_last[key] = j
     return j
 
@@ -400,25 +443,13 @@ def oddities(context: ModelContext, j: int) -> list[str]:
 
 def _effects(context: ModelContext, j: int) -> None:
     """What its columns add to its score, or its values, the largest first."""
-    model, signed, fact = context.model, context.portraits.signed, context.facts[j]
-    if signed and not context.data.dataset.matrices:
-        output = model.prototype_labels[j]
-        weights = model.weights[j] / model.scale * model.votes[j, output]
-        lines = explain.unit_effects(weights, context.data.preparation, context.rows[0])
-        values = np.array([line.points for line in lines])
-        names = [line.words for line in lines]
-        marked = [i for i, line in enumerate(lines) if line.feature in fact.opposing]
-        title, side = "points", f" for {short_label(context.outputs[output])}"
-        if model.classes is None:
-            title, side = "change of the prediction", ""
-        what = f"{title}{escape_markdown(side)}, by usual steps of a column"
-        st.markdown(f"**What it adds to a score**: {what}")
-    else:
-        values, names = context.portraits.values[j], model.feature_names
-        title, marked = "weight of the similarity", fact.outside
-        if not signed:
-            values = (values - model.center) / model.scale
-            title = "standard deviations from the training mean"
+    model, (values, names, title, marked) = context.model, _bars_of(context, j)
+    if context.portraits.signed and not context.data.dataset.matrices:
+        side = ""
+        if model.classes is not None:
+            label = short_label(context.outputs[model.prototype_labels[j]])
+            side = f" for {escape_markdown(label)}"
+        st.markdown(f"**What it adds to a score**: {title}{side}, {_BY_STEPS}")
     alt = f"Prototype {j + 1}: {title}, sorted"
     signed_bars(values, names, title, "column", key="weights", alt=alt, marked=marked)
     if np.count_nonzero(values) > 25:

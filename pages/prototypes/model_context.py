@@ -21,7 +21,7 @@ from pages.work.cache import pairs
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.datasets import Input, in_place, list_names, plural
 from smpcore.evaluation import SAME_PROTOTYPE, class_numbers, match_prototypes
-from smpcore.explain import Oddities, facts_of_prototypes, merged_from
+from smpcore.explain import Oddities, facts_of_prototypes, merged_from, wins
 from smpcore.model import Portraits, portraits
 
 Note = dict[str, Any]
@@ -285,6 +285,18 @@ class ModelContext(Context):
         """The visitor's name of a prototype, or its number and class."""
         name = self.notes.get(prototype, {}).get("name", "")
         return f"Prototype {prototype + 1}: {name}" if name else self.label(prototype)
+
+    @cached_property
+    def is_idle(self) -> np.ndarray:
+        """Whether each prototype of a classifier wins no training row."""
+        if self.model.classes is None:
+            return np.zeros(self.model.n_prototypes, dtype=bool)
+        return wins(self.model, *self.rows).sum(axis=1) == 0
+
+    def title(self, prototype: int) -> str:
+        """A prototype's name, and whether it is there for no training row."""
+        idle = ", wins no row" if self.is_idle[prototype] else ""
+        return f"{self.name(prototype)}{idle}"
 
     @cached_property
     def portraits(self) -> Portraits:
