@@ -526,7 +526,6 @@ _PLACES = {
             ("data/uploads.py", "names[0]"),
             ("figures/performance.py", '"p_value"'),
             ("explain/case.py", "cKDTree(rows)"),
-            ("explain/score_card.py", "totals[:, 0]"),
             ("figures/portraits.py", "values[:, 0]"),
             ("figures/views.py", "xy[:, 1] = y"),
             ("figures/views.py", "edges(points[:, 0])"),

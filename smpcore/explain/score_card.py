@@ -1,4 +1,6 @@
-"""A small linear model as a card of whole points that are added by hand.
+"""A small linear model of several classes as a card of points that are added by hand.
+
+Of two classes `risk_score` chooses points, with the risk of their total.
 
 Every column that the model uses is cut into a few ranges with round edges. With w_jf
 the weight per unit of feature f in score j and m_b the mean of the training values in
@@ -8,10 +10,9 @@ or all lines above an edge at a time, while that gives more training rows the pr
 of the model. Rows that fall into the same lines get the same points: the most frequent
 prediction among them bounds what any points can reach.
 
-Of two scores only the difference counts: one total is compared with a threshold.
-Otherwise there is a total for each score, and the largest one wins. Of all sizes the
-card with the fewest ranges and the smallest points is taken that is nearly as good as
-the best one. Only training rows are looked at.
+There is a total for each score, and the largest one wins. Of all sizes the card with
+the fewest ranges and the smallest points is taken that is nearly as good as the best
+one. Only training rows are looked at.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _POINTS = (5, 9, 20, 50, 99)
 _TOLERATED = 0.005
 #: Of more training rows, evenly spread ones are looked at.
 _MOST_ROWS = 4000
+_RULE = "The class with the most points is predicted; the first of equal ones."
 _BY_HAND = (
     "Add the points of one line of each column; a star marks the line of a missing "
     "number. Ranges and points are chosen on the training rows."
@@ -54,8 +56,6 @@ class ScoreCard:
         Points that a line adds to each total, at least 0.
     start : ndarray of int, shape (n_totals,)
         Points before the first line.
-    threshold : int or None
-        With one total: its class is predicted from so many points on.
     class_of_total : ndarray of int, shape (n_totals,)
         Number of the class that each total belongs to.
     classes : ndarray of shape (n_classes,)
@@ -69,7 +69,6 @@ class ScoreCard:
 
     points: np.ndarray
     start: np.ndarray
-    threshold: int | None
     class_of_total: np.ndarray
     classes: np.ndarray
     n_rows: int
@@ -77,25 +76,13 @@ class ScoreCard:
     bound: float
     _cuts: tuple[_Cut, ...]
 
-    @property
-    def rule(self) -> str:
-        """What follows from the points, in a sentence."""
-        if self.threshold is not None:
-            (positive,) = self.class_of_total
-            return (
-                f"{self.classes[positive]} if the points sum to {self.threshold} or "
-                f"more, otherwise {self.classes[1 - positive]}."
-            )
-        return "The class with the most points is predicted; the first of equal ones."
-
     def to_frame(self) -> pd.DataFrame:
         """The card as a table, one line for each range or level."""
         words = [(cut.column.name, word) for cut in self._cuts for word in cut.words()]
         frame = pd.DataFrame(words, columns=["column", "value"])
         names = self.classes[self.class_of_total]
-        names = ["points"] if self.threshold is not None else names
         for name, points, start in zip(names, self.points.T, self.start, strict=True):
-            heading = f"points for {name}" if self.threshold is None else name
+            heading = f"points for {name}"
             heading += f" (start with {start})" if start else ""
             if heading in frame:  # two prototypes of a class
                 heading += " "
@@ -113,12 +100,7 @@ class ScoreCard:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Class of each prepared row, by its points."""
-        totals = self.totals(X)
-        if self.threshold is not None:
-            (positive,) = self.class_of_total
-            is_positive = totals[:, 0] >= self.threshold
-            return self.classes[np.where(is_positive, positive, 1 - positive)]
-        return self.classes[self.class_of_total[totals.argmax(axis=1)]]
+        return self.classes[self.class_of_total[self.totals(X).argmax(axis=1)]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +147,12 @@ def score_card(
     Parameters
     ----------
     model : PrototypeModel
-        Linear classifier with at most 3 prototypes and 8 used columns. Of two classes
-        with a weighted sum each the outcome gets the points.
+        Linear classifier of more than two classes, with at most 3 prototypes and 8 used
+        columns.
     preparation : Preparation
         It was fitted with.
     X : ndarray of shape (n_samples, n_features), user's units
-        Training rows: ranges, points and threshold are chosen on them.
+        Training rows: ranges and points are chosen on them.
 
     Returns
     -------
@@ -179,25 +161,31 @@ def score_card(
     Raises
     ------
     SmpcoreError
-        If the model is not linear, no classifier, or too large: which, and what to do.
+        If the model is not linear, no classifier of more than two classes, or too
+        large: which, and what to do.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from smpcore import SMaLLClassifier, prepare, load_dataset, split
-    >>> data = load_dataset("breast_cancer")
+    >>> data = load_dataset("iris")
     >>> rows = split(data).train
     >>> preparation = prepare(data, rows)
     >>> X = preparation.transform(data.frame)[rows]
-    >>> fitted = SMaLLClassifier(n_prototypes=1, k=3).fit(X, data.y[rows])
+    >>> fitted = SMaLLClassifier(n_prototypes=1, k=2).fit(X, data.y[rows])
     >>> card = score_card(fitted.model_, preparation, X)
-    >>> bool((card.predict(X) == fitted.predict(X)).mean() > 0.95)
+    >>> bool((card.predict(X) == fitted.predict(X)).mean() > 0.85)
     True
     """
     if model.classes is None or not model.is_linear or model.code_size:
         raise SmpcoreError(
             "A score card needs a linear classifier; choose SMP, SMaLL, the SVM with "
             "the linear kernel, or the linear similarity."
+        )
+    if len(model.classes) == 2:
+        raise SmpcoreError(
+            "A score card is of more than two classes; smpcore.explain.risk_score "
+            "chooses points for two, with the risk of their total."
         )
     weights, *_ = score_sums(model)
     used = np.flatnonzero(preparation.used_columns((weights != 0).any(axis=0)))
@@ -259,7 +247,7 @@ def card_section(
             f"{right[1]:.1f} % ({len(y)} rows{weighted})."
         )
     lines = card.to_frame().to_dict("records")
-    return Section("Score card", (lines, card.rule, " ".join(words)))
+    return Section("Score card", (lines, _RULE, " ".join(words)))
 
 
 class _Search:
@@ -275,7 +263,7 @@ class _Search:
         X: np.ndarray,
         n_ranges: int,
     ) -> None:
-        weights, self.constants, self.class_of, self.alone = score_sums(model)
+        weights, self.constants, self.class_of, _ = score_sums(model)
         self.classes, self.n_rows = model.classes, len(X)
         self.cuts = tuple(
             _Cut(column, _round_edges(X[:, column.first], n_ranges, column.integer))
@@ -317,16 +305,11 @@ class _Search:
         lowest = [of.min(axis=0) for of in points]
         points = [of - low for of, low in zip(points, lowest, strict=True)]
         cuts, points = zip(*map(_without_equal_lines, self.cuts, points), strict=True)
-        start, chosen, threshold = np.sum(lowest, axis=0), slice(None), None
-        if len(start) == 2 and self.alone >= 0:  # one total and a threshold
-            (total,) = np.flatnonzero(self.class_of != self.alone)
-            chosen = slice(total, total + 1)  # the first of equal totals wins
-            threshold = int(start[1 - total] - start[total] + total)
+        start = np.sum(lowest, axis=0)
         return ScoreCard(
-            points=np.vstack(points)[:, chosen],
-            start=start[chosen] - start[chosen].min(),
-            threshold=threshold,
-            class_of_total=self.class_of[chosen],
+            points=np.vstack(points),
+            start=start - start.min(),
+            class_of_total=self.class_of,
             classes=self.classes,
             n_rows=self.n_rows,
             agreement=right / self.n_rows,
