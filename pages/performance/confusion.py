@@ -18,7 +18,7 @@ from pages.ui.elements import table
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore.datasets import plain_number, plural
-from smpcore.evaluation import WILSON, rate, two_class_measures
+from smpcore.evaluation import REST, WILSON, rate, two_class_measures
 from smpcore.explain import doubts
 from smpcore.readouts import READOUTS, Shown, number_text
 from smpcore.report import class_lines
@@ -80,7 +80,7 @@ def of_classes(rows: EvaluatedRows, one: int | None) -> Matrix:
         return _largest(rows, scores[:, -1] - scores[:, -2])
     others = np.delete(rows.scores, one, axis=1).max(axis=1)
     predicted = (rows.answers != one) * 1
-    names = [rows.names[one], "all other classes"]
+    names = [rows.names[one], REST]
     margin = rows.scores[:, one] - others
     return Matrix(_against_rest(rows, one), predicted, names, margin)
 
@@ -129,7 +129,6 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         [short_label(name) for name in matrix.names],
         prevalence,
         **rows.dependence(),
-        against_rest=len(rows.names) > 2,
     )
     table([measure.line for measure in measures])
     outside = ""

@@ -66,7 +66,7 @@ def draw(
 
     Lines have the colours of the classes, where rows have one.
     """
-    opacity = np.where(np.zeros(len(rows)) if faded is None else faded, _FADED, 1.0)
+    opacity = np.where([False] * len(rows) if faded is None else faded, _FADED, None)
     shape = context.shape
     if len(shape) < 2:
         return
@@ -77,9 +77,8 @@ def draw(
         names = [f"{name} (forbidden)" if out else name for name, out in marked]
         values = "weight" if signed else "value"
         figure = figures.channels(rows, shape, titles, names, of_class, values)
-        for place in np.flatnonzero(opacity < 1):
-            lines = {"legendgroup": str(place)}
-            figure.update_traces(opacity=_FADED, selector=lines)
+        for place, part in enumerate(opacity):
+            figure.update_traces(opacity=part, selector={"legendgroup": str(place)})
         words = f"Channels of {', '.join(titles[:6])}"
         st.plotly_chart(figure, key=key, alt=short_label(words))
         return
@@ -89,10 +88,8 @@ def draw(
     with st.container(horizontal=True, gap="xsmall"):
         for place, (row, title) in enumerate(zip(rows, titles, strict=True)):
             figure = figures.picture(row, shape, title, limits, signed, width)
-            if opacity[place] < 1:
-                figure.update_traces(opacity=_FADED)
             st.plotly_chart(
-                figure,
+                figure.update_traces(opacity=opacity[place]),
                 key=f"{key}_{place}",
                 width="content",
                 config={"displayModeBar": False},
@@ -200,8 +197,8 @@ def gallery(context: ModelContext) -> None:
     drawn = of_every_class(labels, min(most, MOST_DRAWN))
     drawn = drawn[np.argsort(context.is_idle[drawn], kind="stable")]
     names, faded = [context.title(j) for j in drawn], context.is_idle[drawn]
-    how = shown.signed, _classes(context, drawn), faded
-    draw(context, shown.values[drawn], names, "gallery", *how)
+    style = shown.signed, _classes(context, drawn), faded
+    draw(context, shown.values[drawn], names, "gallery", *style)
     if len(context.shape) == 1 and not context.texts:
         _bars(context, drawn)
     if len(context.shape) > 1:
@@ -353,8 +350,8 @@ def single(context: ModelContext) -> None:
         st.info(f"{words}.")
     else:
         names, classes = [context.name(j)], _classes(context, [j])
-        how = signed, classes, context.is_idle[[j]]
-        draw(context, shown.values[[j]], names, "portrait", *how)
+        style = signed, classes, context.is_idle[[j]]
+        draw(context, shown.values[[j]], names, "portrait", *style)
         if context.texts:
             message(st.markdown, f"Text: **{context.texts[j]}**")
         elif len(context.shape) == 1:

@@ -66,10 +66,10 @@ def open_file(
     browser, name = visitors.browser(), slot.name
     edition, key = session.get().editions[name], (name, about)
     # It is used now, also where this tab has it already: half an hour begins anew.
-    kept = _files.get(key, browser) if browser else None
+    open_before = _files.get(key, browser) if browser else None
     opened = slot.get(about)
-    if opened is None and kept is not None:
-        opened = kept
+    if opened is None and open_before is not None:
+        opened = open_before
         slot.put(about, opened)
     file = st.file_uploader(
         label,

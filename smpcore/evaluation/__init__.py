@@ -45,7 +45,7 @@ from smpcore.evaluation.folds import (
     weights_like,
 )
 from smpcore.evaluation.journal import Subject, read_results
-from smpcore.evaluation.measures import two_class_measures
+from smpcore.evaluation.measures import REST, two_class_measures
 from smpcore.evaluation.new_rows import (
     Matched,
     answer_rows,

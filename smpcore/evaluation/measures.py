@@ -11,6 +11,9 @@ from smpcore.evaluation.operating import roc_area
 from smpcore.evaluation.scores import predictive_value, rate
 from smpcore.readouts import READOUTS, Shown, number_text
 
+#: Name of all classes but one.
+REST = "all other classes"
+
 
 def two_class_measures(
     truth: np.ndarray,
@@ -20,7 +23,6 @@ def two_class_measures(
     prevalence: float | None = None,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-    against_rest: bool = False,
 ) -> list[Shown]:
     """Count sensitivity, specificity, predictive values, accuracy, coverage and AUC.
 
@@ -34,13 +36,12 @@ def two_class_measures(
         Score of the outcome minus that of the other class; of one class against the
         rest, minus the highest of theirs.
     names : sequence of str
-        Of both classes, the outcome first.
+        Of both classes, the outcome first; the second one is `REST` where it is all
+        others of a model of more classes.
     prevalence : float, optional
         Share of the outcome where the model is to be used; by default that of the rows.
     clusters, weights : ndarray of shape (n_samples,), optional
         Which rows depend on each other; how much each counts.
-    against_rest : bool, default False
-        Whether the other class is all others of a model of more classes.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def two_class_measures(
         words = "at every threshold"
         words += f": all {known.sum():,} rows, without a band" if outside else ""
         name = "AUC"
-        if against_rest:
+        if REST in names:
             name = "AUC, one against the rest"
             words += " of the margin, its score minus the highest other score"
         measures.append(Shown(name, area, words, unit=""))

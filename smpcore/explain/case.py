@@ -85,13 +85,13 @@ def single_column_changes(
         raise SmpcoreError(f"amount={amount:g} should be above 0.")
     lines, frozen = [], preparation.fixed_features if frozen is None else frozen
     orders = np.zeros((0, 2), np.int64) if orders is None else orders
-    orders = orders_of(x, orders, model.scale)
+    lower, upper = orders_of(x, orders, model.scale).T
     for spec in preparation.inputs:
         if spec.first in frozen or not model.support[spec.features].any():
             continue
         if spec.kind == "number":
-            low = x[orders[orders[:, 1] == spec.first, 0]].max(initial=spec.low)
-            high = x[orders[orders[:, 0] == spec.first, 1]].min(initial=spec.high)
+            low = x[lower[upper == spec.first]].max(initial=spec.low)
+            high = x[upper[lower == spec.first]].min(initial=spec.high)
             if low > high:
                 continue
             spec = replace(spec, low=float(low), high=float(high))

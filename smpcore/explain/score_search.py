@@ -31,8 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from smpcore.methods.smallk.alternatives import Cut
-from smpcore.methods.smallk.kernel import FREE, IN, OUT
+from smpcore.solvers.branching import FREE, IN, OUT, Cut
 from smpcore.solvers.logistic_boxes import fit_boxes
 
 #: What a line may do to the log-odds, at most: odds times 148.

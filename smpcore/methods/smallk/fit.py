@@ -16,10 +16,11 @@ from smpcore.methods.shared.linear import count_wins, tied_shares
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import some_columns
 from smpcore.methods.smallk import problem as problems
-from smpcore.methods.smallk.kernel import FREE, IN, OUT, Form, solve_smallk
+from smpcore.methods.smallk.kernel import Form, solve_smallk
 from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
 from smpcore.methods.smallk.kernel_support_norm import squared_support_norm
 from smpcore.model import History
+from smpcore.solvers.branching import FREE, IN, OUT
 from smpcore.solvers.iterations import DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.losses import LOSSES, Ties
 

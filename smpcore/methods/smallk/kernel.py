@@ -48,6 +48,7 @@ from smpcore.methods.smallk.kernel_support_norm import (
     support_norm_prox,
 )
 from smpcore.solvers import kernel
+from smpcore.solvers.branching import FREE, IN
 from smpcore.solvers.iterations import (
     ITERATION_LIMIT,
     copy_rows,
@@ -57,9 +58,6 @@ from smpcore.solvers.iterations import (
 from smpcore.solvers.losses import SMOOTH, loss_and_gradient, loss_room
 
 Form = namedtuple("Form", "first n_features k support ridge")
-
-#: Entries of a support: the weight is 0, may be one of the k, is one of them.
-OUT, FREE, IN = 0.0, 1.0, 2.0
 
 
 @kernel
