@@ -143,7 +143,7 @@ def _bars(context: ModelContext, drawn: np.ndarray) -> None:
     bars = {j: _bars_of(context, j) for j in drawn}
     largest = [np.sort(np.abs(one.values))[-_BARS:] for one in bars.values()]
     most = max(part.max(initial=0.0) for part in largest)
-    n_bars = max(np.count_nonzero(part) for part in largest)
+    n_bars = max(int(np.count_nonzero(part)) for part in largest)
     with st.container(horizontal=True, gap="small"):
         for j, (values, names, title, _) in bars.items():
             with st.container(width=_BARS_WIDTH, gap=None):
