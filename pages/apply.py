@@ -44,6 +44,7 @@ if matched.labels is not None:
 is_table = not only_compared(data.dataset)  # what follows is about columns
 if is_table:
     validation.drift(data, file, matched, used)
+    answers = new_rows.with_points(context, matched, answers)
 names = new_rows.carried(file, data)
 new_rows.shown(file, names, answers)
 if is_table:

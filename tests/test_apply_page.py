@@ -10,10 +10,12 @@ from scipy.special import expit, logit, softmax
 from sklearn.metrics import brier_score_loss, log_loss
 
 from pages.apply.new_rows import _written
-from pages.ui import files
+from pages.ui import explanation_sheet, files
 from pages.work import visitors
 from smpcore import METHODS, load_dataset, read_table
 from smpcore.datasets import TABLE_WRITERS, make_dataset
+from smpcore.explain import risk_score
+from smpcore.readouts import Section
 from tests import app
 from tests.app import brought, kernels, opened, said, sound, until
 from tests.app import metrics as shown
@@ -83,6 +85,31 @@ def test_the_file_and_its_columns_stay_open_until_they_are_closed(monkeypatch):
     assert page.selectbox[0].value == "choose …"
     files.delete()
     assert "Open:" not in said(opened({"data": "iris"}, "apply.py"))
+
+
+def test_points_of_a_score_stand_beside_the_answers():
+    page = opened({"data": "breast_cancer"}, "apply.py")
+    frame = moved(load_dataset("breast_cancer").frame)
+    bring(page, frame)
+    assert not page.toggle
+    context = app.context_of(page)
+    parts = *context.data.of("train"), context.data.preparation
+    outcome = context.model().classes[context.outcome]
+    score = risk_score(*parts, n_lines=3, n_parts=1, outcome=outcome)
+    key = explanation_sheet.score_key(context)
+    results = app.session_of(page).results
+    results[explanation_sheet.SCORE] = key, (score, Section("score", ()))
+    sound(page.run())
+    assert "total points" not in page.dataframe[-1].value
+    sound(page.toggle(key="apply_points").set_value(True).run())
+    table = page.dataframe[-1].value
+    X = context.data.preparation.transform(frame)
+    total = score.totals(X)
+    assert table["total points"].tolist() == total.tolist()
+    of_lines = [name for name in table if name.startswith("points: ")]
+    assert len(of_lines) == 3 and (table[of_lines].sum(axis=1) == total).all()
+    risk = table[f"risk of {outcome} by points"]
+    np.testing.assert_allclose(risk, score.risk(total))
 
 
 def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():

@@ -379,6 +379,29 @@ def _weighted(data: cache.Parts, weights: np.ndarray | None) -> None:
         message(st.caption, words)
 
 
+def with_points(
+    context: Context, matched: evaluation.Matched, answers: pd.DataFrame
+) -> pd.DataFrame:
+    """The answers with points, total and risk of the score that was looked at last."""
+    if context.task != "classification" or len(context.data.dataset.classes) != 2:
+        return answers
+    made = explanation_sheet.SCORE.get(explanation_sheet.score_key(context))
+    if made is None or not made[0].lines:
+        return answers
+    score, _ = made
+    words = "Points, total and risk by the score of Prototypes"
+    if not st.toggle(words, key="apply_points"):
+        return answers
+    empty = [name for name in score.columns if matched.frame[name].isna().all()]
+    if empty:
+        without = list_names(empty, 8)
+        message(
+            st.warning, f"No values here, counted as missing in the score: {without}"
+        )
+    points = score.points_of_rows(context.data.preparation.transform(matched.frame))
+    return answers.join(points.set_axis(answers.index))
+
+
 #: Rows of the table on the screen; the files have all of them.
 MOST_SHOWN = 1000
 #: Columns of a file that can be chosen from.

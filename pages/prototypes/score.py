@@ -178,7 +178,7 @@ def _show(context: ModelContext, best: RiskScore) -> None:
     parts = rows_of_parts(context, context.open_parts)
     label = score.classes[score.outcome]
     sheet = score_section(score, f"Risk of {label}: {dataset.name}", parts)
-    SCORE.put(score_key(context), sheet)
+    SCORE.put(score_key(context), (score, sheet))
     elements.show_section(sheet)
     st.caption(search_words(score, best.complete))
     _files(score, sheet)

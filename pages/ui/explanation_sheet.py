@@ -24,8 +24,8 @@ from smpcore.errors import ExportError
 from smpcore.readouts import Section
 from smpcore.report import Calculator, Page, numbers_section
 
-#: The score of two classes that was looked at last.
-SCORE = Slot[Section]("score_sheet")
+#: The score of two classes that was looked at last, and its sheet.
+SCORE = Slot[tuple[explain.RiskScore, Section]]("score_sheet")
 #: Cases of one file, and characters of the rows that are typed.
 MOST_CASES, MOST_TYPED = 30, 400
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -228,7 +228,8 @@ def card(context: Context, model: PrototypeModel) -> Section:
     """Points to add by hand, or an error that says why there are none."""
     if model.classes is not None and len(model.classes) == 2:
         if score := SCORE.get(score_key(context)):
-            return score
+            _, sheet = score
+            return sheet
         raise SmpcoreError("No score was searched for on Prototypes.")
     X, _ = context.data.of("train")
     parts = rows_of_parts(context, context.open_parts)

@@ -157,6 +157,16 @@ class RiskScore:
         is_outcome = self.risk(self.totals(X)) >= 0.5
         return self.classes[np.where(is_outcome, self.outcome, 1 - self.outcome)]
 
+    def points_of_rows(self, X: np.ndarray) -> pd.DataFrame:
+        """Points of each line, their total and its risk, of each prepared row."""
+        columns = {
+            f"points: {line.column.name} {line.value}": points * line.holds(X)
+            for line, points in zip(self.lines, self.points, strict=True)
+        }
+        total = self.totals(X)
+        risk = f"risk of {self.classes[self.outcome]} by points"
+        return pd.DataFrame(columns | {"total points": total, risk: self.risk(total)})
+
     def possible_totals(self) -> list[int]:
         """Every total that a row can have, ascending: an age is not both 50 and 80."""
         sums, pairs = {0}, [*zip(self.lines, self.points, strict=True)]
