@@ -71,20 +71,21 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Degree of "poly"; larger bends borders more.
     coef0 : float, default=1.0
         Constant of "poly"; larger gives lower degrees more weight.
-    temperature : float, default=10.0
+    temperature : float, default=0.2
         Where annealing starts, in units of C. Larger moves rows between prototypes
         more freely at first; 0 is no annealing.
-    cooling : float, default=0.8
+    cooling : float, default=0.91
         Factor from one temperature to the next; closer to 1 is slower and better.
     start : {"random", "kmeans"}, default="random"
-        Which rows share a prototype at first; a high temperature forgets it.
+        Which rows share a prototype at first; prototypes are fitted to it before rows
+        first move, and a high temperature forgets it.
     n_init : int or None, default=None
-        New starts with 3, 5, 6, 10, 12, 20, ... prototypes per class; other numbers
-        start from the best fit of fewer, with one prototype of each class split. None
-        takes 2 for small tables, else 1.
+        New starts with 2 prototypes per class, and fewer with 3, 5, 6, 10, 12, 20, ...;
+        all numbers also start from the best fit of fewer, with one prototype of each
+        class split. None takes 7 for small tables, fewer for large ones.
     tol : float, default=1e-2
         Stop when the objective is certified to be this close to the best for the
-        final assignments, relatively.
+        final assignments, relatively; a start that is kept is solved closer.
     max_iter : int, default=2000
         Most sweeps over the rows from each start, and most passes over very many; a
         fit that reaches it warns.
@@ -131,6 +132,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Prototype of `model_` that each solved one became; -1 if it was left out.
     wins_ : ndarray of int, shape (n_prototypes,)
         Training rows for which a prototype is the best of their own class.
+    starts_ : tuple of Start
+        Starts of the fit: prototypes of each class, objective reached, bound for its
+        assignments, and whether it went to its end. Others were left, as their bounds
+        were higher.
     state_ : SVMState, or None of very many rows
         Start for the next `solve`, also of more prototypes. The model's objective is
         then at most that of going on from it without annealing.
@@ -183,8 +188,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
     gamma: float | None = None
     degree: int = 3
     coef0: float = 1.0
-    temperature: float = 10.0
-    cooling: float = 0.8
+    temperature: float = 0.2
+    cooling: float = 0.91
     start: str = "random"
     n_init: int | None = None
     tol: float = 1e-2

@@ -10,24 +10,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from smpcore.methods.mprotsvm import problem as problems
-from smpcore.methods.mprotsvm.kernel import evaluate_rows, gather, sweep
-from smpcore.methods.mprotsvm.kernel_gram import gather_gram, sweep_gram
-from smpcore.methods.mprotsvm.kernel_sparse import gather_sparse, sweep_sparse
-from smpcore.methods.shared.problem import Fitted, SolverOptions
+from smpcore.methods.mprotsvm.kernel import (
+    DenseRows,
+    Dual,
+    GramRows,
+    Margins,
+    Seen,
+    SparseRows,
+    anneal_rows,
+    gather,
+    go_round,
+)
+from smpcore.methods.shared.problem import Fitted, SolverOptions, Start
 from smpcore.model import History, PrototypeModel
-
-#: Rows side by side in memory that a sweep visits one after the other. The problem's
-#: rows are in a drawn order: a sweep draws no more than the order of such stretches.
-STRETCH = 8
-
-#: Sweeps after which rounding is swept out of the prototypes.
-RENEWED = 100
 
 
 class Descent:
@@ -43,12 +44,12 @@ class Descent:
     ) -> None:
         self.problem, self.tol, self.stop = problem, tol, stop
         self.C, self.limits = C, C * problem.shares
-        self.rows, self.kernels = _compiled(problem)
+        self.rows = _compiled(problem)
         self.starts = problem.starts
         n, n_prototypes = len(problem.y_encoded), len(problem.prototype_labels)
-        self.slack = np.empty((n, int(np.diff(self.starts).max())))
-        self.psi = np.full(n, np.inf)
-        self.orders = np.random.default_rng([problem.seed, 0])
+        sizes = np.diff(self.starts)
+        slack, psi = np.empty((n, int(sizes.max()))), np.full(n, np.inf)
+        self.seen = Seen(slack, psi, np.empty(n, dtype=np.int64))
         self.draws = np.random.default_rng([problem.seed, 1])
         self.n_sweeps = 0
         width = problem.linear_rows.shape[1] if problem.gram is None else n_prototypes
@@ -71,45 +72,38 @@ class Descent:
         return len(self.starts) == self.starts[-1] + 1
 
     @property
-    def dual(self) -> tuple[np.ndarray, ...]:
-        """The lists as kernels take them."""
-        return self.first, self.count, self.index, self.value
+    def margins(self) -> Margins:
+        """What the problem asks of rows, as kernels take it."""
+        problem = self.problem
+        return Margins(problem.y_encoded, self.starts, self.limits, problem.squares)
 
     def load(self, state: problems.SVMState) -> None:
         """Start from another's dual, scaled to these limits."""
-        self.assign = state.assignment.copy()
-        factor = np.repeat(self.limits / state.limits, state.count)
-        self._unpack(state, state.value * factor)
-        if len(state.index):
-            self.renew()
-
-    def _unpack(
-        self, state: problems.SVMState, value: np.ndarray, more: int = 0
-    ) -> None:
-        """Lists of a packed dual, with room behind them for what they grow by."""
-        n_used = len(state.index)
-        self.count, self.room = state.count.copy(), state.count.copy()
-        self.first = np.cumsum(self.count) - self.count
-        self.used = np.array([n_used])
-        spare = 2 * len(self.assign) + 4 * len(self.problem.prototype_labels)
-        room = n_used + more + spare
+        n_used, count = len(state.index), state.count.copy()
+        first, used = np.cumsum(count) - count, np.array([n_used])
+        self.dual = Dual(state.assignment.copy(), first, count.copy(), count, used)
+        room = n_used + 2 * len(count) + 64
         self.index, self.value = np.zeros(room, dtype=np.int32), np.zeros(room)
-        self.index[:n_used], self.value[:n_used] = state.index, value
+        self.index[:n_used] = state.index
+        factor = np.repeat(self.limits / state.limits, count)
+        self.value[:n_used] = state.value * factor
+        if n_used:
+            gather(self.rows, self.dual, self.index, self.value, self.scores)
 
-    def save(self) -> problems.SVMState:
-        """The dual without unused places."""
-        entries = np.arange(self.count.sum())
-        entries += np.repeat(
-            self.first - np.cumsum(self.count) + self.count, self.count
-        )
-        return problems.SVMState(
-            self.problem.prototype_labels,
-            self.assign.copy(),
-            self.limits,
-            self.count.copy(),
-            self.index[entries],
-            self.value[entries],
-        )
+    def snapshot(self) -> Snapshot:
+        """The dual as it is, in lists with unused places."""
+        used, dual = int(self.dual.used[0]), self.dual
+        lists = dual.first, dual.count, self.index[:used], self.value[:used]
+        copies = (array.copy() for array in (dual.assign, *lists))
+        return Snapshot(*copies, self.scores.copy())
+
+    def save(self, snapshot: Snapshot | None = None) -> problems.SVMState:
+        """The dual, or what it was, without unused places."""
+        assign, first, count, index, value, _ = snapshot or self.snapshot()
+        entries = np.arange(count.sum())
+        entries += np.repeat(first - np.cumsum(count) + count, count)
+        labels, lists = self.problem.prototype_labels, (index[entries], value[entries])
+        return problems.SVMState(labels, assign, self.limits, count, *lists)
 
     def recorded(self) -> tuple[problems.SVMState, np.ndarray]:
         """What a recorded state needs: beside a Gram matrix the dual, else its sums."""
@@ -118,90 +112,72 @@ class Descent:
         labels, none = self.problem.prototype_labels, np.empty(0)
         indices = np.empty(0, dtype=np.int32)
         lists = indices, indices, none
-        state = problems.SVMState(labels, self.assign.copy(), none, *lists)
+        state = problems.SVMState(labels, self.dual.assign.copy(), none, *lists)
         return state, self.scores.copy()
 
-    def renew(self) -> None:
-        """Compute the prototypes, or their scores, from the dual."""
-        self.kernels[1](*self.rows, self.assign, *self.dual, self.scores)
+    def go_round(
+        self, sweeps: int = 1, far: float = 0.0, *, moves: bool = False
+    ) -> problems.Certificate:
+        """Sweep over rows that are not optimal, then over those `far` from it.
 
-    def sweep(self, order: np.ndarray) -> None:
-        """Solve rows one after the other."""
-        problem = self.problem
-        self.n_sweeps += 1
-        reached = 0
-        while True:
-            reached = self.kernels[0](
-                *self.rows, order, reached, problem.y_encoded, self.starts, self.assign,
-                self.limits, problem.squares, self.scores, self.first, self.room,
-                self.count, self.index, self.value, self.used, self.psi, self.stop,
-            )  # fmt: skip
-            if reached == len(order) or self.stop[0]:
-                break
-            state = self.save()
-            self._unpack(state, state.value, len(state.index))
-        if self.n_sweeps % RENEWED == 0:
-            self.renew()
-
-    def full_sweep(self) -> None:
-        """Solve all rows once, in a random order."""
-        self.sweep(self.shuffled(np.arange(len(self.assign))))
-
-    def shuffled(self, rows: np.ndarray) -> np.ndarray:
-        """Stretches of rows in a random order."""
-        stretches = self.orders.permutation(-(-len(rows) // STRETCH))
-        places = (STRETCH * stretches[:, None] + np.arange(STRETCH)).ravel()
-        return rows[places[places < len(rows)]]
-
-    def polish(self, sweeps: int, far: float) -> None:
-        """A few sweeps over the rows that were far from optimal when last seen."""
-        active = np.arange(len(self.assign))
-        for _ in range(sweeps):
-            active = active[self.psi[active] > far]
-            if not len(active) or self.stop[0]:
-                return
-            self.sweep(self.shuffled(active))
+        If it `moves`, every row takes its best prototype before, as last evaluated.
+        """
+        self.index, self.value, self.n_sweeps, sums = go_round(
+            self.rows, self.problem.orders, self.n_sweeps, moves, sweeps, far,
+            self.margins, self.dual, self.index, self.value, self.scores, self.seen,
+            self.stop,
+        )  # fmt: skip
+        return _certificate(*sums)
 
     def certify(self) -> problems.Certificate:
-        """Compute all scores, slacks and violations, and the certificate."""
-        sums = np.zeros(4)
-        problem = self.problem
-        for first in range(0, len(self.assign), problems.ROWS_AT_ONCE):
-            part = slice(first, first + problems.ROWS_AT_ONCE)
-            if problem.gram is None:
-                F = problem.linear_rows[part] @ self.scores
-            else:
-                F = self.scores[:, part].T.copy()
-            sums += evaluate_rows(
-                F, first, problem.y_encoded, self.starts, self.assign, self.limits,
-                *self.dual, self.slack, self.psi,
-            )  # fmt: skip
-        loss, free, mass, norm = sums.tolist()
-        return problems.Certificate(
-            0.5 * norm + loss, 0.5 * norm + free, norm + loss - mass
-        )
+        """Compute all slacks and violations, and the certificate."""
+        return self.go_round(0)
 
-    def tie(self, assign: np.ndarray) -> None:
-        """Tie rows to other prototypes of their class; their masses go along."""
-        self.assign = assign.copy()
-        self.renew()
+    def anneal(self, temperatures: np.ndarray) -> list[tuple[int, Any]]:
+        """Draw and sweep at each temperature; the sweeps and certificates after."""
+        trace = np.empty((len(temperatures), 5))
+        draws = self.draws.random((len(temperatures), len(self.dual.assign)))
+        self.index, self.value, self.n_sweeps = anneal_rows(
+            self.rows, self.problem.orders, self.n_sweeps, self.C * temperatures, draws,
+            self.margins, self.dual, self.index, self.value, self.scores, self.seen,
+            self.stop, trace,
+        )  # fmt: skip
+        return [(int(n), _certificate(*sums)) for n, *sums in trace.tolist()]
 
 
-def _compiled(
-    problem: problems.SVMProblem,
-) -> tuple[tuple[np.ndarray, ...], tuple[Any, Any]]:
-    """Rows as the kernels take them, and the kernels: sweep, and gather."""
+def _certificate(
+    loss: float, free: float, mass: float, norm: float
+) -> problems.Certificate:
+    half = 0.5 * norm
+    return problems.Certificate(half + loss, half + free, norm + loss - mass)
+
+
+class Snapshot(NamedTuple):
+    """What a descent was."""
+
+    assign: np.ndarray
+    first: np.ndarray
+    count: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+    scores: np.ndarray
+
+
+def _compiled(problem: problems.SVMProblem) -> DenseRows | GramRows | SparseRows:
+    """Rows as the kernels take them."""
     X = problem.linear_rows
     if problem.gram is not None:
-        return (problem.gram,), (sweep_gram, gather_gram)
+        return GramRows(problem.gram, problem.squares)
     if not issparse(X):
-        return (X,), (sweep, gather)
-    columns, begins = X.indices.astype(np.int32), X.indptr.astype(np.int64)
-    return (X.data, columns, begins), (sweep_sparse, gather_sparse)
+        return DenseRows(X)
+    return SparseRows(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
 
 
 #: Annealing ends at this temperature, in units of C.
-COLD = 0.05
+COLD = 0.02
+
+#: Draws that annealing takes at once, and one temperature more.
+AT_ONCE = 100_000
 
 #: Sweeps over the rows that need it, between two over all.
 POLISH = 5
@@ -222,43 +198,8 @@ LOW, SWEEPS_LOW = 0.25, 3
 #: of what its margin asks for. Of few rows a sweep costs too little to be spared.
 MANY, MASS = 5000, 0.5
 
-#: Rows whose own mass is between its limits have no slack but rounding's: they stay.
-ROUNDING = 1e-9
-
 #: Rows stay, too, if all moves together are worth at most this part of the gap allowed.
 SETTLED = 0.1
-
-
-def gibbs_probabilities(
-    slack: np.ndarray, weights: np.ndarray, temperature: float
-) -> np.ndarray:
-    """Chance of each prototype of a row's class, by the loss it would leave."""
-    excess = slack - slack.min(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):
-        chances = np.exp(-(weights[:, None] / temperature) * excess)
-    return chances / chances.sum(axis=1, keepdims=True)
-
-
-def drawn_assignment(descent: Descent, temperature: float) -> np.ndarray:
-    """Draw a prototype for every row, all from the same prototypes."""
-    chances = gibbs_probabilities(descent.slack, descent.problem.shares, temperature)
-    reach = np.cumsum(chances, axis=1)
-    draws = descent.draws.random(len(reach)) * reach[:, -1]
-    place = (reach <= draws[:, None]).sum(axis=1)
-    last = np.diff(descent.starts)[descent.problem.y_encoded] - 1
-    return descent.starts[descent.problem.y_encoded] + np.minimum(place, last)
-
-
-def best_assignment(descent: Descent) -> np.ndarray:
-    """Tie every row to its best prototype; where it is as good already, it stays."""
-    if descent.single:
-        return descent.assign
-    lowest = descent.starts[descent.problem.y_encoded]
-    best = descent.slack.argmin(axis=1)
-    rows = np.arange(len(best))
-    now = descent.slack[rows, descent.assign - lowest]
-    better = descent.slack[rows, best] < now - ROUNDING
-    return np.where(better, lowest + best, descent.assign)
 
 
 def warm_start(descent: Descent) -> None:
@@ -274,8 +215,7 @@ def warm_start(descent: Descent) -> None:
         return
     low = LOW if len(limits) < MANY else 2.0 ** np.rint(np.log2(MASS / most))
     descent.limits = low * limits
-    descent.full_sweep()
-    descent.polish(SWEEPS_LOW, 0.2 * descent.tol)
+    descent.go_round(1 + SWEEPS_LOW, far=0.2 * descent.tol)
     descent.value /= low
     descent.scores /= low
     descent.limits = limits
@@ -284,54 +224,104 @@ def warm_start(descent: Descent) -> None:
 def anneal(
     descent: Descent, temperature: float, cooling: float, monitor: problems.Monitor
 ) -> None:
-    """Tie rows to prototypes by chance, less and less so."""
-    while temperature > COLD and not descent.stop[0]:
-        monitor.add(descent.certify(), descent.n_sweeps, descent.recorded)
-        descent.tie(drawn_assignment(descent, temperature))
-        descent.full_sweep()
-        temperature *= cooling
+    """Tie rows to prototypes by chance, less and less so, once the start is seen."""
+    monitor.add(descent.go_round(), descent.n_sweeps, descent.recorded)
+    count = max(0, int(np.ceil(np.log(COLD / temperature) / np.log(cooling))))
+    temperatures = temperature * cooling ** np.arange(count)
+    # One by one where states are recorded or rows are many, else at once.
+    at_once = 1 if monitor.recorder.every else AT_ONCE // len(descent.dual.assign) + 1
+    for first in range(0, count, at_once):
+        if descent.stop[0]:
+            return
+        for n_sweeps, now in descent.anneal(temperatures[first : first + at_once]):
+            monitor.add(now, n_sweeps, descent.recorded)
 
 
-def alternate(
-    descent: Descent, max_sweeps: int, monitor: problems.Monitor
-) -> tuple[problems.SVMState, problems.Certificate, np.ndarray, bool]:
-    """Solve for the assignments, tie every row to its best prototype, and again.
+class Run:
+    """One start: solve for its assignments, tie rows to their best prototype, again.
 
     Rows move as soon as that pays: when the objective with best assignments falls
     below the lowest so far. The end is a certified solution from which no move pays.
     """
-    best, lowest = None, np.inf
-    while True:
-        now = descent.certify()
-        monitor.add(now, descent.n_sweeps, descent.recorded)
-        closed = now.gap <= descent.tol * now.objective
-        improved = now.free < lowest
-        assign = best_assignment(descent)
-        over = descent.n_sweeps >= max_sweeps or bool(descent.stop[0])
-        is_done = closed and (
-            not improved
-            or np.array_equal(assign, descent.assign)
-            or now.objective - now.free <= SETTLED * descent.tol * now.objective
+
+    def __init__(
+        self, descent: Descent, max_sweeps: int, monitor: problems.Monitor
+    ) -> None:
+        self.descent, self.max_sweeps, self.monitor = descent, max_sweeps, monitor
+        self.best: tuple[Snapshot, problems.Certificate] | None = None
+        self.lowest = np.inf
+        self.finished = self.over = False
+        self.now = descent.certify()
+
+    @property
+    def bound(self) -> float:
+        """No prototypes have a lower objective, unless rows move."""
+        return self.now.objective - self.now.gap
+
+    def go(self, rounds: float = np.inf) -> None:
+        """Go on for at most so many rounds."""
+        while rounds > 0 and not self.over:
+            self._look()
+            if not self.over:
+                self._step()
+            rounds -= 1
+
+    def _look(self) -> None:
+        """Keep what is the best so far, and see whether this is the end."""
+        now, descent, tol = self.now, self.descent, self.descent.tol
+        self.monitor.add(now, descent.n_sweeps, descent.recorded)
+        closed = now.gap <= tol * now.objective
+        self.improved = now.free < self.lowest
+        self.finished = closed and (
+            not self.improved
+            or now.objective - now.free <= SETTLED * tol * now.objective
+            or np.array_equal(descent.seen.best, descent.dual.assign)
         )
-        certified = best is not None and best[1].gap <= descent.tol * best[1].objective
-        if best is None or improved or (is_done and not certified):
-            best = descent.save(), now, descent.scores.copy()
-        if is_done or over:
-            return *best, is_done
-        lowest = min(lowest, now.free)
-        far = SPARED * now.gap / descent.limits.sum()
-        if descent.single and (descent.psi > far).any():
-            descent.polish(POLISH_ONE, far)
-            continue
-        if improved:
-            descent.tie(assign)
-        descent.full_sweep()
-        descent.polish(POLISH, 0.2 * descent.tol)
+        best = self.best
+        certified = best is not None and best[1].gap <= tol * best[1].objective
+        if best is None or self.improved or (self.finished and not certified):
+            self.best = descent.snapshot(), now
+        late = descent.n_sweeps >= self.max_sweeps or bool(descent.stop[0])
+        self.over = self.finished or late
+        self.lowest = min(self.lowest, now.free)
+
+    def _step(self) -> None:
+        """Move rows if that pays, and prototypes."""
+        descent = self.descent
+        far = SPARED * self.now.gap / descent.limits.sum()
+        if descent.single and (descent.seen.psi > far).any():
+            self.now = descent.go_round(POLISH_ONE, far)
+            return
+        at = 1 + POLISH, 0.2 * descent.tol
+        self.now = descent.go_round(*at, moves=self.improved)
+
+    @property
+    def start(self) -> Start:
+        """What became of it."""
+        q = int(np.diff(self.descent.starts).max())
+        objective = min(self.lowest, self.now.free)
+        return Start(q, objective, self.bound, self.finished)
+
+    def candidate(self) -> Candidate:
+        """Where it led."""
+        snapshot, certificate = self.best
+        state, scores = self.descent.save(snapshot), snapshot.scores
+        n_sweeps = self.descent.n_sweeps
+        self.monitor.add(certificate, n_sweeps, lambda: (state, scores), last=True)
+        return Candidate(
+            state, certificate, scores, self.finished, self.monitor, n_sweeps
+        )
 
 
 #: Multiply-adds of a sweep for each prototype of a class, times new starts: the budget
 #: from which their number is taken. And their largest number.
-BUDGET, MOST_INITS = 300_000, 2
+BUDGET, MOST_INITS = 3_000_000, 7
+
+#: What is kept is solved to this part of the gap allowed.
+CLOSER = 0.4
+
+#: Rounds that starts go before one in so many goes on; then as many times more.
+ROUNDS, KEPT = 2, 3
 
 #: Annealing of a split start begins at this temperature at most, in units of C: it
 #: lets rows move between the halves, and does not forget where it started.
@@ -351,6 +341,7 @@ class Candidate:
     finished: bool
     monitor: problems.Monitor
     n_sweeps: int
+    starts: tuple[Start, ...] = ()
 
     def beats(self, other: Candidate | None) -> bool:
         """Whether both objectives are at most the other's, and one is lower."""
@@ -380,7 +371,7 @@ def starts_anew(count: int) -> bool:
     """
     while count > 5 and count % 2 == 0:
         count //= 2
-    return count in (1, 3, 5)
+    return count in (1, 2, 3, 5)
 
 
 def split_state(
@@ -460,39 +451,65 @@ def best_fit(
     goes on from its state only.
     """
     best, split, n_sweeps, span = None, None, 0, (0.0, 0.0)
+    starts: list[Start] = []
 
-    def descend(
+    def begin(
         part: problems.SVMProblem, start: problems.SVMState | None, temperature: float
-    ) -> None:
-        nonlocal best, n_sweeps
+    ) -> Run:
         at = replace(estimator, temperature=temperature)
-        candidate = descend_from(part, at, options, start, span)
-        n_sweeps += candidate.n_sweeps
-        best = candidate if candidate.beats(best) else best
+        return begin_run(part, at, options, start, span)
 
     count = int(np.bincount(problem.prototype_labels).max())
     counts, hottest = range(1, count + 1), estimator.temperature
     if state is not None:
-        descend(problem, state, 0.0)
+        best, n_sweeps = race([begin(problem, state, 0.0)], None, starts)
         counts = range(count, count + 1)
         if state.n_asked == len(problem.prototype_labels) and hottest == 0:
             counts = range(0)
     done, total = 0, sum(counts)
     for number in counts:
-        span = highest * done / total, highest * number / total
-        n_trials = estimator.n_init if number > 1 else 1
+        span, runs = (highest * done / total, highest * number / total), []
+        n_trials = -(-5 * estimator.n_init // (number + 3)) if number > 1 else 1
         for trial in range(n_trials if starts_anew(number) else 0):
-            if not (options.stopped and best):
+            if not (options.stopped and (runs or best)):
                 part = _new_start(problem, number, estimator.start, trial)
-                descend(part, None, hottest)
+                runs.append(begin(part, None, hottest))
         # A model whose split has not paid is not split again.
         if number > 1 and not options.stopped and best is not split:
             split, start = best, split_state(problem, best.state, number)
             if start is not None:
-                descend(problem, start, min(hottest, SPLIT_TEMPERATURE))
+                runs.append(begin(problem, start, min(hottest, SPLIT_TEMPERATURE)))
+        best, sweeps = race(runs, best, starts)
+        n_sweeps += sweeps
         done += number
     finished = best.finished and not options.stopped
-    return replace(best, finished=finished, n_sweeps=n_sweeps)
+    return replace(best, finished=finished, n_sweeps=n_sweeps, starts=tuple(starts))
+
+
+def race(
+    runs: list[Run], best: Candidate | None, starts: list[Start]
+) -> tuple[Candidate | None, int]:
+    """The best of some starts and what was best before; and the sweeps of all starts.
+
+    A bound soon tells where a start leads. The third whose bounds are lowest goes on
+    after a few rounds, and again, until one start goes on to its end: at once where
+    all bounds are above the best.
+    """
+    going, rounds = runs, ROUNDS
+    while len(going) > 1:
+        for run in going:
+            run.go(rounds)
+        going = sorted(going, key=lambda run: run.bound)[: -(-len(going) // KEPT)]
+        rounds *= KEPT
+        if best is not None and going[0].bound >= best.certificate.objective:
+            break
+    for run in going[:1]:
+        run.descent.tol *= CLOSER
+        run.go()
+        candidate = run.candidate()
+        best = candidate if candidate.beats(best) else best
+    starts += [run.start for run in runs]
+    return best, sum(run.descent.n_sweeps for run in runs)
 
 
 def _new_start(
@@ -509,14 +526,14 @@ def _new_start(
     )
 
 
-def descend_from(
+def begin_run(
     problem: problems.SVMProblem,
     estimator: Any,
     options: SolverOptions,
     state: problems.SVMState | None,
     span: tuple[float, float],
-) -> Candidate:
-    """Anneal from one start, then tie every row to its best prototype."""
+) -> Run:
+    """Anneal from one start."""
     if state is not None:
         problem = replace(problem, prototype_labels=state.prototype_labels)
     temperature = estimator.temperature
@@ -529,9 +546,7 @@ def descend_from(
         monitor.begin("annealing", 0)
         anneal(descent, float(temperature), estimator.cooling, monitor)
         monitor.begin("best assignments", descent.n_sweeps)
-    state, certificate, scores, finished = alternate(descent, options.max_iter, monitor)
-    monitor.add(certificate, descent.n_sweeps, lambda: (state, scores), last=True)
-    return Candidate(state, certificate, scores, finished, monitor, descent.n_sweeps)
+    return Run(descent, options.max_iter, monitor)
 
 
 def solve_in_memory(
@@ -547,7 +562,7 @@ def solve_in_memory(
     history = best.monitor.history(best.finished, best.n_sweeps, problem, build)
     fitted = build((best.state, best.scores), history)
     state = replace(best.state, n_asked=fitted.n_asked)
-    return replace(fitted, state=state), best.certificate
+    return replace(fitted, state=state, starts=best.starts), best.certificate
 
 
 def fitted_state(
@@ -586,8 +601,8 @@ def _scores(problem: problems.SVMProblem, state: problems.SVMState) -> np.ndarra
     """Score of each row on each prototype of a dual, beside a Gram matrix."""
     scores = np.zeros((len(state.prototype_labels), len(problem.y_encoded)))
     first = np.cumsum(state.count) - state.count
-    dual = first, state.count, state.index, state.value
-    gather_gram(problem.gram, state.assignment, *dual, scores)
+    dual = Dual(state.assignment, first, state.count, state.count, np.zeros(1, int))
+    gather(_compiled(problem), dual, state.index, state.value, scores)
     return scores
 
 

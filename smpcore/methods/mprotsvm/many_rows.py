@@ -331,7 +331,8 @@ def solve_many_rows(
     options.progress[0] = 1.0
     build = partial(_fitted, problem, labels)
     history = monitor.history(finished, descent.n_passes, problem, build)
-    return build(tuple(ended), history), certificate
+    fitted = build(tuple(ended), history)
+    return replace(fitted, starts=begun.starts), certificate
 
 
 def _fitted(

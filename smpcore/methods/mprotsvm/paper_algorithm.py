@@ -14,7 +14,7 @@ C         limits       (m,)      largest sum: C times how many rows each one sta
 B         B            (m, R)    signed masses: prototypes are M_r = sum_i B_ir x_i
 f_r(x_i)  F            (m, R)    scores, K B
 xi_i^s    slacks       (m, R)    [1 - f_s + max rival f]_+ of the class's prototypes
-T         T            number    temperature, T_0 tau^t with T_0 = 10
+T         T            number    temperature, T_0 tau^t; T_0 is 10 in print
 ========  ===========  ========  =======================================================
 
 The objective is (6), whose dual for a fixed assignment is (9). The variables of a row
@@ -32,8 +32,8 @@ It ends when none moves, or when an optimal primal is no better than the last.
 
 Where the text leaves something open: the copy at hand has no pseudocode, so the order
 of the rows is the problem's, and there is one sweep a temperature. tau is not printed;
-it is `cooling` of the estimator. T is compared with C xi as it is, where our solver
-measures it in units of C.
+it is `cooling` of the estimator, and T_0 its `temperature`. T is compared with C xi as
+it is, where our solver measures it in units of C.
 """
 
 from __future__ import annotations

@@ -208,6 +208,13 @@ class Monitor:
         )
 
 
+#: Rows side by side in memory that a sweep visits one after the other. The problem's
+#: rows are in a drawn order: a sweep draws no more than the order of such stretches.
+STRETCH = 8
+
+#: Orders of the rows that sweeps take in turns, and numbers that they may fill.
+ORDERS, MOST_NUMBERS = 16, 2_000_000
+
 #: Memory that a Gram matrix may take, in bytes.
 MOST_GRAM_BYTES = 500 * 10**6
 
@@ -235,6 +242,7 @@ class SVMProblem(ClassificationProblem):
     squares: np.ndarray  # (n_distinct,): Similarity of each row to itself; above 0
     chosen: np.ndarray  # (n_distinct,): A training row that is each distinct one
     seed: int  # Of the draws while solving
+    orders: np.ndarray  # (n_orders, n_distinct): Orders that sweeps take in turns
     #: Without a Gram matrix, for a similarity that is not linear
     landmarks: Landmarks | None = None
     #: (n_distinct, n_landmarks), or None: The rows as the landmarks map them
@@ -458,6 +466,7 @@ def in_memory_problem(
         squares=squares,
         chosen=chosen,
         seed=seed,
+        orders=drawn_orders(rows.shape[0], seed),
     )
 
 
@@ -511,6 +520,16 @@ def draw_rows(entries: dict[str, Any], random: np.random.RandomState) -> dict[st
         order = np.argsort(rows)  # a file is read once, from its start to its end
         rows, masses, codes = X[rows[order]], masses[order], codes[order]
     return entries | {"X": rows, "y_encoded": codes, "weights": masses}
+
+
+def drawn_orders(n_rows: int, seed: int) -> np.ndarray:
+    """Orders of the rows, in which stretches of them stay together."""
+    stretches = np.arange(-(-n_rows // STRETCH))
+    count = int(np.clip(MOST_NUMBERS // n_rows, 2, ORDERS))
+    random = np.random.default_rng([seed, 0])
+    drawn = random.permuted(np.tile(stretches, (count, 1)), axis=1)
+    places = (STRETCH * drawn[:, :, None] + np.arange(STRETCH)).reshape(count, -1)
+    return places[places < n_rows].reshape(count, n_rows)
 
 
 def drawn_start(

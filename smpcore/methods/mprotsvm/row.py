@@ -141,9 +141,9 @@ ROW = method.Method(
                 "int",
                 1,
                 10,
-                help="How often the fit starts anew with 3, 5, 6, 10, 12 and 20 "
-                "prototypes per class; the lowest objective is kept. Twice at first "
-                "for small data.",
+                help="How often the fit starts anew with 2, 3, 5, 6, 10, 12 and 20 "
+                "prototypes per class, less often with more; the lowest objective is "
+                "kept. Seven times at first for small data.",
             ),
             method.CLASS_WEIGHT,
         ),

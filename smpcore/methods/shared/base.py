@@ -167,7 +167,7 @@ class PrototypeEstimator(
     n_iter_, n_features_in_ : int
     history_ : History
     state_, assignment_, n_asked_, merged_, wins_, anchor_rows_, start_, off_data_, \
-            automatic_, measures_
+            automatic_, measures_, starts_
         The fields of `Fitted`; `merged_` is never None.
     """
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -127,6 +127,15 @@ class RegressionProblem(Problem):
     task: ClassVar[str] = "regression"
 
 
+class Start(NamedTuple):
+    """What became of one start of a fit whose objective is not convex."""
+
+    n_prototypes: int  # Of each class
+    objective: float  # When it was left, or at its end
+    bound: float  # For its assignments
+    finished: bool  # Whether it went to its end
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """What a family's solver found; each field becomes the attribute of that name."""
@@ -153,6 +162,8 @@ class Fitted:
     automatic: Mapping[str, float] = field(default_factory=dict)
     #: Key of a read-out -> (value, explanation) of what this family measures.
     measures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    #: The starts behind a fit that is not convex; none where they are not counted.
+    starts: tuple[Start, ...] = ()
     #: Scores of the training rows; None: not computed yet.
     scores: np.ndarray | None = None
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.methods.mprotsvm.fit import descend_from
+from smpcore.methods.mprotsvm.fit import begin_run
 from smpcore.methods.mprotsvm.paper_algorithm import COLD, EPSILON, dual_of, search
 from smpcore.methods.mprotsvm.problem import SVMProblem
 from smpcore.methods.shared.problem import SolverOptions
@@ -60,7 +60,9 @@ def by_rows(
     """Sweeps and prototypes at each certificate of our solver, from one start."""
     estimator = MultiPrototypeSVC(C=PRICE, temperature=temperature, cooling=COOLING)
     options = SolverOptions(tol=1e-2, max_iter=SWEEPS[-1], record=1)
-    monitor = descend_from(problem, estimator, options, None, (0.0, 1.0)).monitor
+    run = begin_run(problem, estimator, options, None, (0.0, 1.0))
+    run.go()
+    monitor = run.candidate().monitor
     recorder = monitor.recorder
     for place, (_, M) in zip(recorder.places, recorder.states, strict=True):
         yield int(monitor.rows[place][0]), M

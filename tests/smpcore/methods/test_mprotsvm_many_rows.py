@@ -151,7 +151,8 @@ def test_a_fit_from_a_file_is_that_from_memory(
     assert fitted.n_features_in_ == 5
     assert (fitted.predict(rows) == usual.predict(X)).mean() > 0.99
     assert (fitted.assignment_ == usual.assignment_).mean() > 0.98
-    assert np.abs(fitted.wins_ - usual.wins_).sum() < 0.02 * N
+    # A row that changes its prototype counts twice.
+    assert np.abs(fitted.wins_ - usual.wins_).sum() < 0.04 * N
     assert fitted.model_.tie == pytest.approx(usual.model_.tie, rel=0.05)
 
 

@@ -95,7 +95,8 @@ def test_with_one_prototype_each_it_is_the_optimum_that_our_solver_certifies():
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_annealing_ends_and_is_a_model(kernel):
     X, y = make_moons(60, noise=0.15, random_state=0)
-    estimator = MultiPrototypeSVC(3, kernel=kernel, tol=1e-3)
+    hot = {"temperature": 10.0, "cooling": 0.8}
+    estimator = MultiPrototypeSVC(3, kernel=kernel, tol=1e-3, **hot)
     problem = estimator.problem(X, y)
     steps = run_as_printed(estimator, problem, n_steps=1000)
     last, estimator = steps[-1], estimator.fit(X, y)
