@@ -4,7 +4,7 @@ optima  objective and processor time of the multi-prototype SVM with its default
         settings, and how far it is above the best of ``--runs`` long ones: anneals
         from a temperature of 10 that cool at a tenth of the usual speed, each from its
         own start. All rows of six bundled tables, 2, 3 and 5 prototypes per class.
-        Seconds are the least of three fits on one thread, the first call not timed.
+        Seconds are the least of five fits on one thread, the first call not timed.
 
 Long runs take minutes: ``--cache FILE`` keeps what they reached. ``--save FILE`` keeps
 what the program reaches, and ``--before FILE`` puts it beside what a later one does.
