@@ -340,7 +340,7 @@ def with_room(dual, index, value):
 @kernel
 def solve_rows(rows, order, margins, dual, index, value, scores, psi, stop):
     """Sweep over some rows, with as much room as their lists need."""
-    reached = 0
+    reached = np.int64(0)  # a literal would be compiled for as well
     while True:
         reached = sweep(
             rows, order, reached, margins, dual, index, value, scores, psi, stop
@@ -482,11 +482,12 @@ def anneal_rows(
     `draws` (temperatures, n) are from [0, 1). Writes the sweeps and sums after each
     into `trace` (temperatures, 5). Returns the lists, and the number of sweeps.
     """
+    moves, once = np.bool_(True), np.int64(1)  # literals would be compiled for as well
     for t in range(temperatures.size):
         draw_prototypes(margins, seen.slack, temperatures[t], draws[t], seen.best)
         index, value, n_sweeps, (loss, free, mass, norm) = go_round(
-            rows, orders, n_sweeps, True, 1, 0.0, margins, dual, index, value, scores,
-            seen, stop,
+            rows, orders, n_sweeps, moves, once, 0.0, margins, dual, index, value,
+            scores, seen, stop,
         )  # fmt: skip
         trace[t, 0], trace[t, 1], trace[t, 2] = n_sweeps, loss, free
         trace[t, 3], trace[t, 4] = mass, norm

@@ -32,8 +32,8 @@ It ends when none moves, or when an optimal primal is no better than the last.
 
 Where the text leaves something open: the copy at hand has no pseudocode, so the order
 of the rows is the problem's, and there is one sweep a temperature. tau is not printed;
-it is `cooling` of the estimator, and T_0 its `temperature`. T is compared with C xi as
-it is, where our solver measures it in units of C.
+it is `COOLING`. An estimator with temperature 0 has no annealing here either. T is
+compared with C xi as it is, where our solver measures it in units of C.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ from smpcore.model import PrototypeModel
 #: Difference of gradients that counts as none, and mass that does.
 EPSILON, NO_MASS = 1e-4, 1e-15
 
+#: T_0 of the paper, and tau, which it does not print.
+FIRST, COOLING = 10.0, 0.8
 #: Temperature, in units of C, below which the hard rule takes over.
 COLD = 0.02
 
@@ -230,8 +232,8 @@ def run_as_printed(
     tied = _first_assignment(problem, start)
     dual, R = dual_of(problem, float(estimator.C)), len(problem.prototype_labels)
     temperatures = (
-        float(estimator.temperature),
-        float(estimator.cooling),
+        FIRST if estimator.temperature else 0.0,
+        COOLING,
         COLD * float(estimator.C),
     )
     random = np.random.RandomState(problem.seed)
