@@ -482,11 +482,11 @@ def anneal_rows(
     `draws` (temperatures, n) are from [0, 1). Writes the sweeps and sums after each
     into `trace` (temperatures, 5). Returns the lists, and the number of sweeps.
     """
-    moves, once = np.bool_(True), np.int64(1)  # literals would be compiled for as well
+    moves, count = np.bool_(True), np.int64(1)  # literals would be compiled for, too
     for t in range(temperatures.size):
         draw_prototypes(margins, seen.slack, temperatures[t], draws[t], seen.best)
         index, value, n_sweeps, (loss, free, mass, norm) = go_round(
-            rows, orders, n_sweeps, moves, once, 0.0, margins, dual, index, value,
+            rows, orders, n_sweeps, moves, count, 0.0, margins, dual, index, value,
             scores, seen, stop,
         )  # fmt: skip
         trace[t, 0], trace[t, 1], trace[t, 2] = n_sweeps, loss, free
