@@ -84,6 +84,7 @@ def _downloads() -> None:
     qr.button(row)
     if not lesson_run.current():
         tuner.button(row)
+        tuner.starts_button(row)
     row.page_link("pages/export.py", label="More export options")
     if warmup.waiting:
         row.caption(f"Still compiling: {', '.join(warmup.waiting)}.")

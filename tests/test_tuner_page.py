@@ -63,3 +63,34 @@ def test_of_a_regression_the_best_has_the_smallest_error():
 def test_a_lesson_offers_no_search():
     page = opened({"lesson": "02-fusion.json"})
     assert not [b for b in page.button if b.key == "choose_for_me"]
+
+
+@pytest.mark.parametrize("method", ["mprotsvm", "supersparse"])
+def test_more_starts_are_fits_with_other_seeds_and_the_lowest_can_be_taken(method):
+    page = opened({"data": "wine", "method": method, "random_state": "97"})
+    sound(page.button(key="more_starts").click().run())
+    page = until(page, lambda p: any("objective" in t.value for t in p.dataframe))
+    (tried,) = (t.value for t in page.dataframe if "objective" in t.value)
+    seeds = [97, 98, 99, *range(18)]
+    assert tried["seed"].tolist() == seeds
+    context = app.context_of(page)
+    X, y = context.data.of("train")
+    for seed, objective in zip(seeds[:4], tried["objective"][:4], strict=True):
+        values = {**context.values, "random_state": seed}
+        fit = METHODS[method].estimator_for(context.dataset, values).fit(X, y)
+        assert objective == pytest.approx(fit.objective_)
+    own, others = tried["objective"][0], tried["objective"][1:]
+    lower = int((others < 0.999 * own).sum())
+    (text,) = [e.value for e in page.markdown if e.value.startswith("The fit of seed")]
+    assert f"Of 20 other seeds, {lower} are lower by 0.1 % or more" in text.replace(
+        "\\", ""
+    )
+    if lower:
+        sound(page.button(key="use_tuned").click().run())
+        best = seeds[1 + int(others.to_numpy().argmin())]
+        assert app.context_of(page).values["random_state"] == best
+
+
+def test_a_fit_without_a_draw_has_no_more_starts():
+    page = opened({"data": "iris", "method": "imkpl"})
+    assert not [b for b in page.button if b.key == "more_starts"]

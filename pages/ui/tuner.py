@@ -1,4 +1,4 @@
-"""Choose for me: settings are chosen on folds of the training rows, and shown why."""
+"""Choose for me: settings chosen on folds, and why; and starts tried by their seeds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.state import session
@@ -25,13 +26,19 @@ from pages.work import study_pool
 from pages.work.cache import pairs
 from pages.work.tasks import Task
 from pages.work.warmup import make_ready
+from smpcore import SmpcoreError
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import Tuned, folds, tune, tuning_paths
+from smpcore.methods import START_SEED
 from smpcore.readouts import READOUTS, number_text
 
-_TUNED = Slot[Task]("tuned")
+_TUNED, _STARTS = Slot[Task]("tuned"), Slot[Task]("more_starts")
 _MOST_LINES = 200
-_NAME = "tuner"
+_NAME, _OF_STARTS = "tuner", "starts"
+#: Seeds that are tried beside the one of the fit, of as many as its control has.
+_MORE, _SEEDS = 20, int(START_SEED.high) + 1
+#: An objective is lower by this share of it at least.
+_LOWER = 1e-3
 
 
 def button(place: Any) -> None:
@@ -40,8 +47,8 @@ def button(place: Any) -> None:
         "Choose for me",
         key="choose_for_me",
         icon=":material/tune:",
-        on_click=want_dialog,
-        args=(_NAME,),
+        on_click=_open,
+        args=(_NAME, _TUNED),
         help="The settings of this method by cross-validation on the training rows: "
         "the smallest model that is nearly as good as the best.",
     )
@@ -49,7 +56,22 @@ def button(place: Any) -> None:
         _dialog()
 
 
-@st.dialog("Choose for me", width="large", on_dismiss=close_dialog)
+def _open(name: str, slot: Slot[Task]) -> None:
+    """Show a dialog; what was ended when it was closed begins anew."""
+    want_dialog(name)
+    if (task := slot.last()) and task.was_left:
+        task.start()
+
+
+def _closed() -> None:
+    """Nobody waits for what a dialog would have shown."""
+    close_dialog()
+    for slot in (_TUNED, _STARTS):
+        if (task := slot.last()) and not task.done:
+            task.leave()
+
+
+@st.dialog("Choose for me", width="large", on_dismiss=_closed)
 def _dialog() -> None:
     context = session.resolved()
     method, data = context.method, context.data
@@ -57,15 +79,21 @@ def _dialog() -> None:
     fixed = {n: value for n, value in context.values.items() if n not in varied}
     key = data.dataset.digest, data.split.key, method.key, pairs(fixed)
     task = _TUNED.get_or_make(key, partial(_job, context, fixed))
-    if is_waiting(task, 0.0, "Settings tried on folds"):
-        return
+    if _is_over(task, "Settings tried on folds"):
+        with problems_shown(st.error):
+            _show(context, task.result())
+
+
+def _is_over(task: Task, words: str) -> bool:
+    """Whether all was tried; else how far that is, or that it was stopped."""
+    if is_waiting(task, 0.0, words):
+        return False
     if task.problem or task.was_left:
-        stopped = "Stopped before all settings were tried."
+        stopped = "Stopped before all were tried."
         message(st.info, stopped if task.was_left else task.problem)
         st.button("Start again", key="tune_again", on_click=task.start)
-        return
-    with problems_shown(st.error):
-        _show(context, fixed, task.result())
+        return False
+    return True
 
 
 def _job(context: Context, fixed: dict[str, Any]) -> Task:
@@ -83,7 +111,7 @@ def _job(context: Context, fixed: dict[str, Any]) -> Task:
     return Task(work, study=dataset)
 
 
-def _show(context: Context, fixed: dict[str, Any], tuned: Tuned) -> None:
+def _show(context: Context, tuned: Tuned) -> None:
     """What was tried, which setting is taken and why."""
     lines, unit = tuned.table, READOUTS[tuned.score].unit
     chosen, best = lines[lines["chosen"]].iloc[0], lines.iloc[0]
@@ -102,9 +130,7 @@ def _show(context: Context, fixed: dict[str, Any], tuned: Tuned) -> None:
             "standard error of it; of these, this one stores the fewest numbers."
         )
     message(st.markdown, about)
-    use = {"on_click": _use, "args": (context, fixed, tuned.values)}
-    if st.button("Use these settings", key="use_tuned", type="primary", **use):
-        st.rerun()  # a click in a dialog runs the dialog only
+    _offer(context, "Use these settings", tuned.values)
     names = {name: context.method.param(name).label for name in tuned.values}
     sign = " %" if unit == "%" else ""
     shown = lines.sort_values("chosen", ascending=False, kind="stable")
@@ -133,10 +159,88 @@ def _numbers(line: Any) -> str:
     return f"{plain_number(line['numbers'], 3)} numbers stored"
 
 
-def _use(context: Context, fixed: dict[str, Any], tuned: dict[str, Any]) -> None:
-    """Make them the settings of every page."""
+def _offer(context: Context, label: str, values: dict[str, Any]) -> None:
+    """A button that makes them the settings of every page."""
+    use = {"on_click": _use, "args": (context, values)}
+    if st.button(label, key="use_tuned", type="primary", **use):
+        st.rerun()  # a click in a dialog runs the dialog only
+
+
+def _use(context: Context, values: dict[str, Any]) -> None:
     close_dialog()
     method, usual = context.method, context.method.defaults(context.task)
-    cleaned = {name: method.param(name).clean(value) for name, value in tuned.items()}
-    values = {n: v for n, v in (fixed | cleaned).items() if v != usual[n]}
-    session.choose(replace(session.get().choice, method=method.key, values=values))
+    cleaned = {name: method.param(name).clean(value) for name, value in values.items()}
+    every = {**context.choice.values, **cleaned}
+    changed = {name: v for name, v in every.items() if v != usual.get(name)}
+    session.choose(replace(session.get().choice, method=method.key, values=changed))
+
+
+def starts_button(place: Any) -> None:
+    """A button that tries other starts, where a fit begins with a draw."""
+    context = session.resolved()
+    seed = next((p for p in context.params if p.name == START_SEED.name), None)
+    if seed is None or not (seed.shown_if is None or seed.shown_if(context.values)):
+        return
+    place.button(
+        f"Try {_MORE} more starts",
+        key="more_starts",
+        icon=":material/casino:",
+        on_click=_open,
+        args=(_OF_STARTS, _STARTS),
+        help="Where a fit ends depends on its start: the objectives of other seeds.",
+    )
+    if is_dialog_wanted(_OF_STARTS):
+        _starts_dialog()
+
+
+@st.dialog("More starts", on_dismiss=_closed)
+def _starts_dialog() -> None:
+    context = session.resolved()
+    task = _STARTS.get_or_make(context.key, partial(_starts_job, context))
+    if not _is_over(task, "Starts tried"):
+        return
+    with problems_shown(st.error):
+        (seed, first), *others = task.result()
+        best, lowest = min(others, key=lambda one: one[1])
+        lower = sum(objective < first * (1 - _LOWER) for _, objective in others)
+        words = f"The fit of seed {seed} has the objective {plain_number(first, 5)}. "
+        words += f"Of {len(others)} other seeds, {lower} are lower by "
+        words += f"{100 * _LOWER:g} % or more."
+        if lower:
+            gain = plain_number(100 * (1 - lowest / first), 2)
+            words += f" The lowest is that of seed {best}: {plain_number(lowest, 5)}, "
+            words += f"{gain} % lower."
+        message(st.markdown, words)
+        if lower:
+            _offer(context, f"Use seed {best}", {START_SEED.name: best})
+        table(pd.DataFrame(task.result(), columns=["seed", "objective"]), height=250)
+        st.caption(
+            "On training rows. A lower objective is the better solution of the same "
+            "problem; whether it predicts better, the validation rows tell."
+        )
+
+
+def _starts_job(context: Context) -> Task:
+    """Fit from each seed in a thread, that of the screen first."""
+    method, data, values = context.method, context.data, context.values
+    (X, y), weights, more = (
+        data.of("train"),
+        data.weights("train"),
+        data.metadata("train"),
+    )
+    seeds = [(values[START_SEED.name] + i) % _SEEDS for i in range(_MORE + 1)]
+
+    def work(stop: np.ndarray, progress: np.ndarray) -> list[tuple[int, float]]:
+        make_ready(method.key)
+        tried: list[tuple[int, float]] = []
+        for seed in seeds:
+            here = {**values, START_SEED.name: seed}
+            estimator = method.estimator_for(data.dataset, here)
+            estimator.solve(estimator.problem(X, y, weights, **more), stop=stop)
+            if stop[0]:
+                raise SmpcoreError("Stopped before all were tried.")
+            tried.append((seed, estimator.objective_))
+            progress[0] = len(tried) / len(seeds)
+        return tried
+
+    return Task(work, study=data.dataset)

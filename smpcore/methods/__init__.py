@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 from smpcore.datasets import Dataset
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.methods.shared.method import Method, solve_path
+from smpcore.methods.shared.method import START_SEED, Method, solve_path
 from smpcore.methods.smallk import Alternatives, SMaLLClassifier
 from smpcore.methods.smp import SMPClassifier
 from smpcore.methods.supersparse import (
@@ -49,6 +49,7 @@ def refusals(dataset: Dataset) -> dict[str, str]:
 
 __all__ = [
     "METHODS",
+    "START_SEED",
     "Alternatives",
     "IMKPLClassifier",
     "Method",

@@ -17,6 +17,10 @@ from smpcore.readouts import Caution, Section
 LONGEST = 2000
 #: Field of the author -> its name, and what belongs into it.
 FIELDS: Mapping[str, tuple[str, str]] = {
+    "abstract": (
+        "Abstract",
+        "Aim, data, outcome, predictors, how the model was built, results, conclusion.",
+    ),
     "background": (
         "Background and objectives",
         "Why a model is needed, earlier models, known inequalities of health; "
@@ -47,6 +51,11 @@ FIELDS: Mapping[str, tuple[str, str]] = {
     "missing": ("Reasons for missing data", "Why values are missing."),
     "size": ("Rationale of the sample size", "How the number of rows was arrived at."),
     "fairness": ("Fairness", "For which groups it was examined, and why."),
+    "updating": (
+        "Updating",
+        "Whether the model was recalibrated on other data (Apply does it), with which "
+        "result; or that it was not.",
+    ),
     "interpretation": (
         "Interpretation and next steps",
         "Main results against earlier studies; what has to come next.",

@@ -27,7 +27,12 @@ from smpcore.methods.mprotsvm.kernel import (
     gather,
     go_round,
 )
-from smpcore.methods.shared.problem import Fitted, SolverOptions, Start
+from smpcore.methods.shared.problem import (
+    Fitted,
+    SolverOptions,
+    Start,
+    starts_in_words,
+)
 from smpcore.model import History, PrototypeModel
 
 
@@ -562,7 +567,9 @@ def solve_in_memory(
     history = best.monitor.history(best.finished, best.n_sweeps, problem, build)
     fitted = build((best.state, best.scores), history)
     state = replace(best.state, n_asked=fitted.n_asked)
-    return replace(fitted, state=state, starts=best.starts), best.certificate
+    measures = starts_in_words(best.starts)
+    more = {"state": state, "starts": best.starts, "measures": measures}
+    return replace(fitted, **more), best.certificate
 
 
 def fitted_state(

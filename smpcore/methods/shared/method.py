@@ -304,7 +304,7 @@ def solve_path(
 
 def _is_drawn(values: Values) -> bool:
     """Whether a fit begins with a draw; what has no other start always does."""
-    return values.get("start", "random") in ("kmeans", "random")
+    return values.get("start", "random") in ("auto", "kmeans", "random")
 
 
 START_SEED = Param(

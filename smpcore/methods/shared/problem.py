@@ -136,6 +136,32 @@ class Start(NamedTuple):
     finished: bool  # Whether it went to its end
 
 
+#: An objective that is at most this much above the lowest, relatively, equals it.
+_EQUAL = 1e-3
+
+
+def starts_in_words(starts: Sequence[Start]) -> dict[str, tuple[str, str]]:
+    """How many starts are behind a fit, how often the best came, and how far apart.
+
+    An entry of `Fitted.measures` on those of most prototypes; none of a single one.
+    """
+    most = max((one.n_prototypes for one in starts), default=0)
+    last = [one for one in starts if one.n_prototypes == most]
+    if len(last) < 2:
+        return {}
+    objectives = np.array([one.objective for one in last])
+    excess = objectives / max(objectives.min(), 1e-300) - 1
+    left = sum(not one.finished for one in last)
+    near, highest = np.sum(excess <= _EQUAL), 100 * excess.max()
+    words = f"{near} of {len(last)} came within {100 * _EQUAL:g} % of the lowest "
+    words += f"objective; the highest was {highest:.2g} % above"
+    if left == len(last):
+        words += "; after a few steps of each the lowest went on"
+    elif left:
+        words += f"; {left} were left on the way"
+    return {"start": (f"best of {len(last)}", words)}
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """What a family's solver found; each field becomes the attribute of that name."""

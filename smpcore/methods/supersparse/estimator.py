@@ -165,7 +165,8 @@ class SuperSparseEstimator(PrototypeEstimator):
         box = problems.scaled_box(box, kind, center, problem.scale)
         random = check_random_state(self.random_state)
         search = objective, n_prototypes, box, options, random
-        solution, Z = fit.Search(*search, self.start, self.removal).run(state)
+        searched = fit.Search(*search, self.start, self.removal).run(state)
+        solution, Z, starts = searched
         fit.refuse_diverged(solution)
         self._report(solution.status, lambda: fit.shortfall(solution, self.max_iter))
         self.gamma_ = objective.similarity.gamma
@@ -188,6 +189,7 @@ class SuperSparseEstimator(PrototypeEstimator):
             fitted,
             state=problems.SuperSparseState(solution.Z),
             automatic={name: defaults[name] for name in left},
+            starts=starts,
         )
 
     @property

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.distinct import equal_groups, projected
-from smpcore.methods.shared.problem import Fitted, SolverOptions
+from smpcore.methods.shared.problem import Fitted, SolverOptions, Start
 from smpcore.methods.shared.row_blocks import row_blocks
 from smpcore.methods.shared.starts import MOST_ROWS, kmeans_centers
 from smpcore.methods.supersparse import problem as problems
@@ -122,17 +122,21 @@ class Search:
 
     def run(
         self, state: problems.SuperSparseState | None = None
-    ) -> tuple[problems.Solution, np.ndarray]:
-        """Find prototypes and their coefficients; also where they started."""
+    ) -> tuple[problems.Solution, np.ndarray, tuple[Start, ...]]:
+        """Find prototypes and their coefficients; also where they started, and how."""
         objective, options = self.objective, self.options
         if objective.similarity.kind == "precomputed":
-            return value_solvers.fit_columns(
-                objective, self.n_prototypes, options, state
-            )
+            columns = objective, self.n_prototypes, options, state
+            return *value_solvers.fit_columns(*columns), ()
         if state is None:
-            Z = self.choose_start()
+            Z, starts = self.choose_start()
         else:
-            Z = self.resized(state.Z, self.removal)
+            Z, starts = self.resized(state.Z, self.removal), ()
+        return *self._from(Z), starts
+
+    def _from(self, Z: np.ndarray) -> tuple[problems.Solution, np.ndarray]:
+        """Solve from a start, which is returned beside."""
+        objective, options = self.objective, self.options
         if objective.rows.constant:
             recorded = ([Z], [0]) if options.record else ()
             ended = CONVERGED, 0, np.zeros(1)
@@ -146,18 +150,20 @@ class Search:
             return objective.solve(near.Z, self.box, options, near.pairs), Z
         return self._solved(Z), Z
 
-    def choose_start(self) -> np.ndarray:
-        """Find prototypes to start from, no two of them alike."""
+    def choose_start(self) -> tuple[np.ndarray, tuple[Start, ...]]:
+        """Find prototypes to start from, no two of them alike; and what was tried."""
         sample = replace(self, objective=self.objective.sample)
         many = self.start == "auto" and sample.objective is not self.objective
         starts = list(map(sample.separated, sample._ways(N_CLUSTERED if many else 1)))
         if len(starts) == 1:
-            return starts[0]
+            return starts[0], ()
         most = min(TRIAL_STEPS, self.options.max_iter)
         few = replace(self.options, max_iter=most, record=0, progress=np.zeros(1))
         solve = sample.objective.solve
         tried = [solve(Z, self.box, few).objective[-1] for Z in starts]
-        return starts[int(np.argmin(tried))]
+        n = self.n_prototypes
+        left = [Start(n, objective, np.nan, False) for objective in tried]
+        return starts[int(np.argmin(tried))], tuple(left)
 
     def _ways(self, n_clustered: int) -> list[np.ndarray]:
         """The starts to try, which may hold too few or equal rows."""

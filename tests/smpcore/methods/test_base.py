@@ -3,15 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_moons
 
 from smpcore import (
     METHODS,
+    MultiPrototypeSVC,
     SMaLLClassifier,
     SMPClassifier,
     SmpcoreError,
+    SuperSparseClassifier,
     SuperSparseRegressor,
 )
+from smpcore.methods.shared.problem import Start, starts_in_words
 from smpcore.methods.shared.scaling import scaled_copy
 
 X, Y = load_iris(return_X_y=True)
@@ -159,3 +162,30 @@ def test_rows_that_tie_get_the_lowest_class(method):
     scores = model.scores(rows)
     equal = np.abs(scores[:, 0] - scores[:, 1]) < 1e-9 * largest
     assert not fitted.predict(rows)[equal].any()
+
+
+def test_what_is_behind_a_fit_is_said_of_the_starts_with_all_prototypes():
+    starts = [Start(1, 3.0, 2.0, True), Start(2, 2.2, 1.9, False)]
+    assert starts_in_words(starts) == {}, "a single one was not chosen"
+    starts += [Start(2, 2.0, 1.9, True), Start(2, 2.001, 1.8, False)]
+    assert starts_in_words(starts)["start"] == (
+        "best of 3",
+        "2 of 3 came within 0.1 % of the lowest objective; the highest was 10 % above; "
+        "2 were left on the way",
+    )
+
+
+@pytest.mark.parametrize("family", [MultiPrototypeSVC, SuperSparseClassifier])
+def test_a_fit_that_is_not_convex_knows_how_many_starts_are_behind_it(family):
+    X, y = make_moons(90, noise=0.2, random_state=0)
+    fitted = family(2).fit(X, y)
+    most = [one for one in fitted.starts_ if one.n_prototypes == 2]
+    assert len(most) > 1
+    value, words = starts_in_words(fitted.starts_)["start"]
+    assert value == f"best of {len(most)}"
+    lowest = min(one.objective for one in most)
+    near = sum(one.objective <= 1.001 * lowest for one in most)
+    assert words.startswith(f"{near} of {len(most)} came within 0.1 %")
+    shown = fitted.measures_.get("start")
+    assert shown == ((value, words) if family is MultiPrototypeSVC else None)
+    assert fitted.objective_ <= 1.05 * lowest

@@ -111,7 +111,7 @@ def test_objective_is_as_low_as_that_of_peers_from_the_same_start(name):
     plain = limits(d, tol=1e-5, max_iter=200)
     random = np.random.RandomState(0)
     search = Search(Objective(rows, how, lam), 10, *plain, random, "kmeans")
-    start = search.choose_start()
+    start, _ = search.choose_start()
     ours = Objective.solve(Objective(rows, how, lam), start, *plain)
 
     def flat(v):
