@@ -63,6 +63,8 @@ def test_read_outs_of_classes(method, data):
     check_solver(fit, lines)
     if method == "imkpl":
         check_mixes(fit, lines)
+    if method == "mprotsvm":
+        check_starts(fit, lines.pop("Start"))
     # What one visitor learned of a bundled table is everybody's: another test may have.
     lines.pop("Calibrated probabilities", None)
     assert not lines
@@ -163,6 +165,22 @@ def check_solver(fit, lines):
     n, line = estimator.history_.n_iter, lines.pop("Solver")
     assert line["value"].endswith(" s") or line["value"].endswith(" ms")
     assert line["detail"].startswith(f"{n} iteration{'s' * (n != 1)}, ")
+
+
+def check_starts(fit, line):
+    """Of the starts with all prototypes: how many came near the lowest objective."""
+    most = max(one.n_prototypes for one in fit.estimator.starts_)
+    last = [one for one in fit.estimator.starts_ if one.n_prototypes == most]
+    objectives = np.array([one.objective for one in last])
+    best, n = objectives.min(), len(last)
+    says(line["value"], "best of #", n)
+    left = sum(not one.finished for one in last)
+    words = (
+        "# of # came within 0.1 % of the lowest objective; the highest was # % above"
+    )
+    numbers = (objectives <= 1.001 * best).sum(), n, 100 * (objectives.max() / best - 1)
+    ending = "; # left on the way" if 0 < left < n else ""
+    says(line["detail"], words + ending, *numbers, *[left] * bool(ending))
 
 
 def check_mixes(fit, lines):

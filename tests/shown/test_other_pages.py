@@ -183,7 +183,7 @@ def test_a_search_goes_as_near_as_it_can_and_keeps_whole_numbers():
             return (rows[:, 0] > 0.3) & (rows[:, 1] > 1.5)
 
     limits = np.zeros(2), np.full(2, 4.0)
-    search = Known(by_hand(n_features=2), np.zeros(2), limits, None, np.any)
+    search = Known(by_hand(n_features=2), np.zeros(2), 0, limits, None, np.any)
     found = search._reduced(np.array([1.0, 4.0]))
     assert found == pytest.approx([0.3, 2.0], abs=1e-5)
 

@@ -158,7 +158,7 @@ def starts_in_words(starts: Sequence[Start]) -> dict[str, tuple[str, str]]:
     if left == len(last):
         words += "; after a few steps of each the lowest went on"
     elif left:
-        words += f"; {left} were left on the way"
+        words += f"; {left} left on the way"
     return {"start": (f"best of {len(last)}", words)}
 
 

@@ -171,7 +171,7 @@ def test_what_is_behind_a_fit_is_said_of_the_starts_with_all_prototypes():
     assert starts_in_words(starts)["start"] == (
         "best of 3",
         "2 of 3 came within 0.1 % of the lowest objective; the highest was 10 % above; "
-        "2 were left on the way",
+        "2 left on the way",
     )
 
 
