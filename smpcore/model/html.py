@@ -130,7 +130,8 @@ def _cell(value: Any) -> str:
     """A cell; a few numbers with their unit stay on one line."""
     text = cell_text(value)
     is_short = len(text) <= _LINE and text.lstrip("-±")[:1].isdecimal()
-    return f"<td{' class=n' * is_short}>{escape(text)}</td>"
+    kind = ' class="n"' if is_short else ""
+    return f"<td{kind}>{escape(text)}</td>"
 
 
 def cell_text(value: Any) -> str:
