@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -290,10 +290,7 @@ def read_out(
     if not rows.size:
         return None
     places = places[rows]
-    groups, weights = (
-        None if array is None else array[places]
-        for array in _dependence(data, file.content)
-    )
+    groups, weights = _dependence(data, file.content, places)
     table, taken = table.iloc[places], None
     answers = table["answer"].to_numpy()
     scores = evaluation.score_answers(truth, answers, model.classes, groups, weights)
@@ -321,10 +318,16 @@ def read_out(
     return taken
 
 
-def _dependence(data: cache.Parts, frame: pd.DataFrame) -> Iterator[np.ndarray | None]:
+def _dependence(
+    data: cache.Parts, frame: pd.DataFrame, places: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Which rows of a file depend on each other, and what each weighs."""
-    for read in (evaluation.clusters_like, evaluation.weights_like):
-        yield read(data.dataset, frame)
+    groups = evaluation.clusters_like(data.dataset, frame)
+    weights = evaluation.weights_like(data.dataset, frame)
+    return (
+        None if groups is None else groups[places],
+        None if weights is None else weights[places],
+    )
 
 
 def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:

@@ -178,8 +178,7 @@ def _recalibration(rows: LabelledRows) -> Calibration | None:
 def _change(rows: LabelledRows, kind: str, changed: Calibration) -> str:
     """What a recalibration changes of the rows, as a sentence."""
     model, outcome = rows.model, rows.model.outcome
-    at_border = np.array([[0.0, model.tie]])
-    limit = model.calibration.probabilities(at_border)[0, outcome]
+    limit = evaluation.threshold_probability(model)
     before, after = (
         one.probabilities(rows.scores)[:, outcome]
         for one in (model.calibration, changed)
@@ -194,7 +193,7 @@ def _change(rows: LabelledRows, kind: str, changed: Calibration) -> str:
         f"With the {kind}, the mean probability {rows.event} goes from {start} to "
         f"{end} (observed: {observed}), and {moved:,} of "
         f"{plural(len(before), 'row')} change side of the "
-        f"threshold's probability, {number_text(float(limit))}."
+        f"threshold's probability, {number_text(limit)}."
     )
 
 

@@ -18,7 +18,14 @@ from sklearn.svm import SVC
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.fit import begin_run
-from smpcore.methods.mprotsvm.paper_algorithm import COLD, EPSILON, dual_of, search
+from smpcore.methods.mprotsvm.paper_algorithm import (
+    COLD,
+    COOLING,
+    EPSILON,
+    FIRST,
+    dual_of,
+    search,
+)
 from smpcore.methods.mprotsvm.problem import SVMProblem
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.papers.conclusions import Claim, Holds
@@ -29,14 +36,12 @@ from smpcore.papers.sources import bundled
 
 #: Prototypes of a class, and the price of slack.
 COUNT, PRICE = 5, 1.0
-#: First temperature of the paper, and the factor that it does not print.
-HOT, COOLING = 10.0, 0.8
 #: Sweeps that the curves are shown at.
 SWEEPS = (1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150)
-PRINTED = {"as printed, T0 = 10": HOT, "as printed, no annealing": 0.0}
+PRINTED = {"as printed, T0 = 10": FIRST, "as printed, no annealing": 0.0}
 ANNEALED, WITHOUT = PRINTED
 #: Model -> first temperature, in units of C.
-SOLVERS = {"whole rows, T0 = 10 C": HOT, "whole rows, no annealing": 0.0}
+SOLVERS = {"whole rows, T0 = 10 C": FIRST, "whole rows, no annealing": 0.0}
 _OBJECTIVE, _ERROR = "objective with best assignments", "test error"
 
 
