@@ -57,10 +57,10 @@ def button(place: Any) -> None:
 
 
 def _open(name: str, slot: Slot[Task]) -> None:
-    """Show a dialog; what was ended when it was closed begins anew."""
+    """Show a dialog; what was ended with it is forgotten, and begins anew."""
     want_dialog(name)
     if (task := slot.last()) and task.was_left:
-        task.start()
+        slot.pop()
 
 
 def _closed() -> None:
