@@ -11,6 +11,7 @@ from smpcore.evaluation.calibrate import (
     net_benefit,
     out_of_fold,
     reliability,
+    threshold_probability,
 )
 from smpcore.evaluation.calibration_measures import (
     calibration_curve,

@@ -104,13 +104,23 @@ def out_of_fold(
     """
     rows = split.train
     drawn = scoring_folds(dataset, rows, split.with_censored, n_folds)
-    n_outputs = 1 if dataset.classes is None else len(dataset.classes)
-    all_scores = np.full((rows.size, n_outputs), np.nan)
     options = {"executor": executor, "stop": stop, "progress": progress}
     scored = fold_scores(estimator, dataset, drawn, **options)
-    for fold, scores in zip(drawn, scored, strict=True):
-        all_scores[np.searchsorted(rows, fold.held_out)] = scores
-    return all_scores
+    return in_order_of(rows, dataset, drawn, scored)
+
+
+def in_order_of(
+    rows: np.ndarray,
+    dataset: Dataset,
+    drawn: Sequence[Fold],
+    scored: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Scores of `fold_scores` in the order of sorted rows; NaN where none is."""
+    n_outputs = 1 if dataset.classes is None else len(dataset.classes)
+    scores = np.full((len(rows), n_outputs), np.nan)
+    for fold, of_fold in zip(drawn, scored, strict=True):
+        scores[np.searchsorted(rows, fold.held_out)] = of_fold
+    return scores
 
 
 def scoring_folds(
@@ -542,6 +552,22 @@ def brier_score(
     low, high = mean_interval(losses, clusters, weights=weights)
     score = float(np.average(losses, weights=weights))
     return Estimate(score, low, high, "Student's" if np.isfinite(low) else "")
+
+
+def threshold_probability(model: PrototypeModel) -> float:
+    """Probability of the outcome at which a model changes its answer.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Of two classes, with a calibration.
+
+    Returns
+    -------
+    float
+    """
+    at_border = np.array([[0.0, model.tie]])
+    return float(model.calibration.probabilities(at_border)[0, model.outcome])
 
 
 def net_benefit(

@@ -41,6 +41,7 @@ from smpcore.evaluation.calibrate import (
     brier_score,
     calibrate,
     fold_scores,
+    in_order_of,
     log_loss,
     scoring_folds,
 )
@@ -335,14 +336,11 @@ def _shares(
     """Calibrated probabilities of the training rows; None where rows are too few."""
     dataset, train = recipe.dataset, recipe.split.train
     columns = class_numbers(recipe.classes, dataset.classes)
-    out_of_fold = np.full((len(train), len(columns)), np.nan)
     scores, weights = scored
     try:
         drawn = _folds_of(dataset, fold)
         by_fold = fold_scores(unfitted, dataset, drawn, stop=stop)
-        for one, of_fold in zip(drawn, by_fold, strict=True):
-            places = np.searchsorted(train, one.held_out)
-            out_of_fold[places] = of_fold[:, columns]
+        out_of_fold = in_order_of(train, dataset, drawn, by_fold)[:, columns]
         units = fold.train if dataset.groups is None else dataset.groups[fold.train]
         learned = out_of_fold[np.searchsorted(train, fold.train)]
         y = dataset.y[fold.train]

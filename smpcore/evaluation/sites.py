@@ -19,7 +19,12 @@ import pandas as pd
 
 from smpcore.datasets import Dataset, Split, as_text, row_weights, shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.calibrate import calibrate, fold_scores, scoring_folds
+from smpcore.evaluation.calibrate import (
+    calibrate,
+    fold_scores,
+    in_order_of,
+    scoring_folds,
+)
 from smpcore.evaluation.calibration_measures import (
     calibration_intercept,
     calibration_slope,
@@ -199,9 +204,8 @@ def _calibration(
     """What the rows that a fold learns from say of its model's probabilities."""
     if dataset.classes is None:
         return None
-    scores = np.full((len(fold.train), len(dataset.classes)), np.nan)
-    for one in inner:
-        scores[np.searchsorted(fold.train, one.held_out)] = scored[one]
+    of_folds = [scored[one] for one in inner]
+    scores = in_order_of(fold.train, dataset, inner, of_folds)
     of_rows = dataset.y[fold.train], dataset.classes, clusters(dataset, fold.train)
     weights = row_weights(dataset, fold.with_censored, fold.train)
     with suppress(SmpcoreError):

@@ -41,6 +41,7 @@ from smpcore.evaluation import (
     net_benefit,
     reliability,
     subgroups,
+    threshold_probability,
     two_class_measures,
 )
 from smpcore.evaluation.scores import chosen_rows
@@ -528,7 +529,7 @@ def _benefit(
     *of_rows: np.ndarray | None,
 ) -> list[Any]:
     """Net benefit at the threshold of a model of two classes, in its probability."""
-    at = model.calibration.probabilities(np.zeros((1, 2)))[0, model.outcome]
+    at = threshold_probability(model)
     if at >= 1:
         return []
     everybody, rows = np.ones(len(truth)), f"{len(truth)} rows"

@@ -164,9 +164,9 @@ class SuperSparseEstimator(PrototypeEstimator):
             box = -1.0, np.full(problem.n_features, problem.rows.cases.max() + 0.5)
         box = problems.scaled_box(box, kind, center, problem.scale)
         random = check_random_state(self.random_state)
-        search = objective, n_prototypes, box, options, random
-        searched = fit.Search(*search, self.start, self.removal).run(state)
-        solution, Z, starts = searched
+        parts = objective, n_prototypes, box, options, random
+        search = fit.Search(*parts, self.start, self.removal)
+        solution, Z, starts = search.run(state)
         fit.refuse_diverged(solution)
         self._report(solution.status, lambda: fit.shortfall(solution, self.max_iter))
         self.gamma_ = objective.similarity.gamma
