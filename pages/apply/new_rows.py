@@ -314,7 +314,8 @@ def read_out(
         shares = table[names].to_numpy()
     measures = evaluation.row_measures(model.classes, answers, truth, shares)
     of_rows = places, measures, (groups, weights)
-    validation.subgroups(data, file, matched, *of_rows)
+    about = context.key, context.operating, shares is not None, context.open_test
+    validation.subgroups(data, file, matched, *of_rows, about)
     return taken
 
 

@@ -20,7 +20,7 @@ from pages.work.cache import Parts, pairs
 from smpcore import PrototypeModel, evaluation
 from smpcore.datasets import plural
 from smpcore.model import Calibration
-from smpcore.readouts import number_text
+from smpcore.readouts import Section, number_text
 from smpcore.report import (
     ABOUT_CALIBRATION,
     calibration_lines,
@@ -28,7 +28,7 @@ from smpcore.report import (
     subgroups_section,
 )
 
-_DRIFT = Slot[pd.DataFrame]("drift")
+_DRIFT, _GROUPS = Slot[pd.DataFrame]("drift"), Slot[Section]("file_groups")
 #: Columns of the table of differences.
 MOST_COLUMNS = 10
 _ABOUT_DRIFT = (
@@ -204,8 +204,12 @@ def subgroups(
     places: np.ndarray,
     measures: Sequence[evaluation.RowMeasure],
     dependence: tuple[np.ndarray | None, np.ndarray | None],
+    about: tuple,
 ) -> None:
-    """How good the answers are in the groups that a column of the file makes."""
+    """How good the answers are in the groups that a column of the file makes.
+
+    They are compared once for a model, which `about` tells, a file and a column.
+    """
     dataset, frames = data.dataset, (matched.frame, file.content)
     apart = dataset.target, dataset.weight, dataset.time
     names = [n for n in dataset.roles if n not in apart and any(n in f for f in frames)]
@@ -219,12 +223,16 @@ def subgroups(
             help="Any column of the file that the data have, too. Numbers are cut at "
             "their quartiles in the training rows.",
         )
-        frame = frames[name not in matched.frame]
-        with problems_shown(st.info):
-            values = frame[name].iloc[places]
+        values = frames[name not in matched.frame][name].iloc[places]
+
+        def compare() -> Section:
             grouping = evaluation.group_rows(dataset, name, data.split.train, values)
             rows = np.arange(len(places))
-            show_section(subgroups_section(grouping, rows, measures, *dependence))
+            return subgroups_section(grouping, rows, measures, *dependence)
+
+        key = file.id, about, pairs(file.replaced), name
+        with problems_shown(st.info):
+            show_section(_GROUPS.get_or_make(key, compare))
 
 
 def _n_values(data: Parts, name: str) -> float:
