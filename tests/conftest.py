@@ -78,6 +78,15 @@ def chromium(tool):
         browser.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def tasks_end_with_their_file():
+    """A study that a test has begun and left would hold up those of the next files."""
+    yield
+    if tasks := sys.modules.get("pages.work.tasks"):
+        for task in list(tasks._watched):
+            task.end()
+
+
 @pytest.fixture(scope="module")
 def plain_main():
     """A main module that other processes may import, and not AppTest's last script."""
