@@ -83,8 +83,11 @@ def tasks_end_with_their_file():
     """A study that a test has begun and left would hold up those of the next files."""
     yield
     if tasks := sys.modules.get("pages.work.tasks"):
-        for task in list(tasks._watched):
+        begun = list(tasks._watched)
+        for task in begun:
             task.end()
+        for task in begun:
+            task.wait(60.0)
 
 
 @pytest.fixture(scope="module")
