@@ -72,20 +72,22 @@ _UNITS = {unit: ("s", size) for unit, size in _SECONDS.items()} | {
     for unit in ("g", "m", "s", "l", "L", "B", "V", "A", "W", "Hz", "J", "Pa", "mol")
     for prefix, power in _PREFIXES.items()
 }
+_FOOTNOTE = r"(?:\s?(?:\*{1,3}|[†‡§¶]|\[\w{1,2}\]))?"
 _BELOW_ZERO = re.compile(
-    r"\(([^+<>≤≥~−–-].*)\)|([^+<>≤≥~−–-].*) ?-|[−–-] ?([^+<>≤≥~−–-].*)"
+    rf"\(([^+<>≤≥~−–-].*)\){_FOOTNOTE}|([^+<>≤≥~−–-].*) ?-{_FOOTNOTE}"
+    r"|[−–-] ?([^+<>≤≥~−–-].*)"
 )
 #: How numbers are written with either sign before decimals: 1,234.5  1'234  1,23,456
 #: 1.5e-3; a bound before it, a mark of a footnote behind.
 _DRESSED = {
     sign: re.compile(
-        rf"[<>≤≥~]?\s*({_CURRENCY})?\s*([+-]?(?:(?:"
+        rf"[<>≤≥~]?\s*(?:\+(?={_CURRENCY}))?({_CURRENCY})?\s*([+-]?(?:(?:"
         rf"[1-9]\d{{0,2}}([ {group}'’\u00a0\u2009\u202f])\d{{3}}(?:\3\d{{3}})*"
         rf"|[1-9]\d?(?:[{group}]\d\d)+[{group}]\d{{3}})(?:[{sign}]\d+)?"
         rf"|(?:\d+[{sign}]?\d*|[{sign}]\d+)(?:[eE][+−-]?\d+)?))\s*"
         rf"(?:((?i:{_DIGITS_WORD}))(?=\s?{_CURRENCY}))?\s?"
         rf"(%|‰|{_CURRENCY}|(?![xX][\dA-F]|[eE][+−-]?\d)(?:°|[^\W\d_])[\w/%·²³^-]{{0,11}}\.?)?"
-        r"(?:\s?(?:\*{1,3}|[†‡§¶]|\[\w{1,2}\]))?"
+        rf"{_FOOTNOTE}"
     )
     for sign, group in (".,", ",.")
 }
@@ -232,7 +234,8 @@ def find_notations(texts: Sequence[str], known: str) -> tuple[list[Notation], st
     signs, hindrance = _signs(texts, known)
     if hindrance:
         return [], hindrance
-    units = sorted({*(number_of(text, Notation(signs[0]))[1] for text in texts)})
+    numbers = [number_of(text, Notation(signs[0])) for text in texts]
+    units = sorted({unit for number, unit in numbers if number == number})
     named = [unit for unit in units if unit]
     sorts = {_UNITS.get(unit, (unit,))[0] for unit in named}
     if len(named) > 1 and len(sorts) == 1 and "" not in units:  # one in kg, one in g

@@ -158,6 +158,24 @@ def rows_of(*columns):
     return "\n".join(map(";".join, zip(*columns, strict=True))).encode()
 
 
+@pytest.mark.parametrize(
+    ("cells", "meant"),
+    [
+        (["12.5 %", "-", "7 %", "n/a"], [12.5, np.nan, 7.0, np.nan]),
+        (["(574%)", "1'306%", "-", "497%"], [-574.0, 1306.0, np.nan, 497.0]),
+        (["(63.14 kg)*", "7.5 kg", "8 kg-†", "9 kg [a]"], [-63.14, 7.5, -8.0, 9.0]),
+        (["+US$4", "US$-3", "+US$15", "US$7"], [4.0, -3.0, 15.0, 7.0]),
+    ],
+)
+def test_marks_and_signs_around_a_unit(cells, meant):
+    text = rows_of(["x", *cells * 5], ["y", *"pq" * (len(cells) * 5 // 2)])
+    data = read_table(text, "t.csv")
+    offers = [one for one in suggest_codes(data) if one.step.column == "x"]
+    (offer, *_) = [one for one in offers if one.step.numbers]
+    got = as_numbers(apply_steps(data.whole, [offer.step])["x"])
+    np.testing.assert_allclose(got, meant * 5)
+
+
 @pytest.mark.parametrize("mark", ["-", "--", ".", "k.A.", "n.a.", "–", "#NULL!", "NA"])
 def test_a_mark_among_numbers_is_missing_in_the_whole_table(mark):
     rng = np.random.default_rng([*mark.encode()])
