@@ -349,6 +349,10 @@ def _forms(text: str) -> list[str]:
     return forms
 
 
+def _all_forms(text: str) -> list[str]:
+    return list(dict.fromkeys((*_forms(text), *_SHORT_FORMS)))
+
+
 def _parsed(texts: pd.Series, form: str) -> pd.Series:
     if form in ("%H:%M", "%H:%M:%S"):  # hours beyond a day are a duration's
         seconds = r":[0-5]\d(\.\d+)?" * form.endswith("S")
@@ -362,8 +366,30 @@ def _parsed(texts: pd.Series, form: str) -> pd.Series:
 
 def date_forms(texts: pd.Series) -> list[str]:
     """Ways in which all texts are dates or times of day, such as %d/%m/%Y."""
-    forms = (*_forms(texts.iloc[0]), *_SHORT_FORMS)
-    return [form for form in dict.fromkeys(forms) if _parsed(texts, form).notna().all()]
+    forms = _all_forms(texts.iloc[0])
+    return [form for form in forms if _parsed(texts, form).notna().all()]
+
+
+def mostly_dates(texts: pd.Series) -> pd.Series:
+    """Those of the texts that are dates in one form: that of most, of the first three.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Different ones.
+
+    Returns
+    -------
+    Series of str
+        All of them, if all are written in one form; with places from 0 on.
+    """
+    most = texts.isna()
+    for form in dict.fromkeys(form for one in texts[:3] for form in _all_forms(one)):
+        is_date = _parsed(texts, form).notna()
+        most = max(most, is_date, key=np.count_nonzero)
+        if most.all():
+            break
+    return texts[most].reset_index(drop=True)
 
 
 def date_values(texts: pd.Series, form: str, use: DateUse) -> pd.Series:

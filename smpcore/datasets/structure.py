@@ -34,6 +34,7 @@ from smpcore.datasets.columns import (
     date_values,
     distinct_times,
     is_numeric,
+    mostly_dates,
     read_times,
 )
 from smpcore.datasets.dataset import Dataset
@@ -634,8 +635,8 @@ _BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888, -7, -77, -777, -97, -98)
 _ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
 #: -1 is an ordinary number where a column has fewer other values.
 _FEWEST_OTHERS = 10
-#: Different texts that are tried as dates, and digits of a date at least.
-_LOOKED_AT, _FEWEST_DIGITS = 500, 3
+#: Different texts that are tried as dates, and what has digits enough to be one.
+_LOOKED_AT, _DATE_LIKE = 500, r"(?=.*\d\D+\d)(\D*\d){3}"
 #: Different texts that are read as numbers before this is offered.
 _MOST_PARSED = 20_000
 #: Texts in a column of numbers that may stand for values that are held back.
@@ -788,21 +789,19 @@ def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Sugges
     """Dates and times of day, which are no categories."""
     if is_numeric(column) or step.date_use:
         return
-    texts = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
-    if texts.empty or sum(map(str.isdigit, texts[0])) < _FEWEST_DIGITS:
+    every = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
+    texts = mostly_dates(every[every.str.match(_DATE_LIKE)])
+    if 2 * len(texts) <= len(every):
+        return
+    odd = every[~every.isin(texts)]
+    if (n_odd := column.isin(odd).sum()) > MOST_LOST * column.count():
+        rest = f"{n_odd:,} of {column.count():,} are none, such as {shown(odd.iloc[0])}"
+        looks = f"{step.column}: {values_in_words(texts[:2].tolist())} …"
+        yield Suggestion(step, f"{looks} are not read as dates: {rest}.", False)
         return
     forms = date_forms(texts)
-    if not forms:  # a few cells may be none
-        odd = texts[~texts.str.contains(r"\d\D+\d", regex=True)]
-        if (
-            len(odd) == len(texts)
-            or column.isin(odd).sum() > MOST_LOST * column.count()
-        ):
-            return
-        texts = texts.drop(odd.index).reset_index(drop=True)
-        forms = date_forms(texts)
     days = pd.DataFrame({form: date_values(texts, form, "days") for form in forms})
-    place = days.nunique(axis=1).idxmax() if forms else 0  # where the forms differ
+    place = days.nunique(axis=1).idxmax()  # where the forms differ
     for form in forms:
         is_clock = form.startswith(CLOCKS)
         example = texts[[place]]

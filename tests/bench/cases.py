@@ -294,7 +294,8 @@ def is_asked(line: Line, lines: list[Line], ours: Ours) -> bool:
     if len(ways) > 1 and any(all(way in words for way in ways) for words in ours.words):
         return True
     if line.what == "target" or (line.what == "ask" and not line.row):
-        return any("target" in name for name in doubts)
+        name = _column(line, lines, ours)
+        return any("is a guess" in t and shown(name) in t for t in ours.dataset.notices)
     if not line.is_cell or not (name := _column(line, lines, ours)):
         return False
     named = (of for of in doubts.values() if isinstance(of, tuple))

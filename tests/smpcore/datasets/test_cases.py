@@ -17,10 +17,6 @@ from tests.bench.cases import judge, read_meant
 FOLDER = Path(__file__).parent / "files"
 MEANT = read_meant(FOLDER / "meant.csv")
 N = 12
-#: File -> what is not yet right; who mends it takes the line away.
-NOT_YET = {
-    "odd_last_date.csv": "one odd cell, and the dates are no dates",
-}
 
 
 def _late(n, last, encoding="utf-8"):
@@ -106,13 +102,7 @@ MADE = {
 }
 
 
-def _marked(file):
-    reason = NOT_YET.get(file)
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-    return pytest.param(file, marks=marks, id=file)
-
-
-@pytest.mark.parametrize("file", map(_marked, MEANT))
+@pytest.mark.parametrize("file", MEANT)
 def test_a_file_is_right_or_asked_about_or_refused(file):
     data = MADE[file]() if file in MADE else (FOLDER / file).read_bytes()
     verdict = judge(data, file, MEANT[file])
@@ -124,7 +114,6 @@ def test_each_file_is_one_that_is_meant():
     files = {path.name for path in FOLDER.iterdir() if path.suffix != ".csv"}
     files |= {path.name for path in FOLDER.glob("*.csv")} - {"meant.csv"}
     assert files - {".gitattributes"} == {*MEANT} - {*MADE}
-    assert {*NOT_YET} <= {*MEANT}
 
 
 def test_a_sample_is_asked_for_of_bytes_that_are_no_parquet():
