@@ -62,6 +62,13 @@ _SQL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_PAGE = re.compile(rb"<(!doctype html|html|head|body|table|div|meta|style)\b")
+_LATEX = re.compile(rb"(\s|%[^\n]*\n)*\\(begin|documentclass|usepackage)\b")
+#: A list of records, or a key with an indented line below.
+_YAML = re.compile(
+    rb"(#[^\n]*\n)*(---\s*\n)?"
+    rb"(- \w[^\n:]*:[^\n]*\r?\n +\w[^\n:]*:|[\w-]+:\r?\n  ?( \w[^\n:]*:|-))"
+)
 _SOURCE = re.compile(
     rb"(\s|(#|//|--)[^\n]*\n)*(#!|#include\b|import [\w.]+( as \w+)?;?\r?\n|<\?php"
     rb"|from [\w.]+ import |def \w+\(|library\(|using namespace |package [\w.]+;)"
@@ -87,7 +94,7 @@ def foreign_kind(data: bytes, ending: str) -> str:
             return "a document locked by a password; save it without one"
         return "a document of an old Office program, not a table; " + _AS_TABLE
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith((b"<!doctype html", b"<html")):
+    if _PAGE.match(start):
         return (
             "a web page, perhaps an error message, not a table; open its address in "
             "a browser and save the table itself"
@@ -101,6 +108,10 @@ def foreign_kind(data: bytes, ending: str) -> str:
             "a list of SQL commands, which are not run; load it into a database, and "
             "bring that (SQLite) or the table as CSV"
         )
+    if _LATEX.match(head):
+        return "a text of LaTeX, not a table; bring what it was made from"
+    if _YAML.match(head):
+        return "a YAML file, not a table; " + _AS_TABLE
     if data[257:262] == b"ustar":
         return "a tar archive" + _ARCHIVE
     if data[4:8] == b"ftyp":

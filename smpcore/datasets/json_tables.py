@@ -75,7 +75,7 @@ def _by_lines(text: str, error: json.JSONDecodeError) -> list[Any]:
 def _records(value: Any, notices: list[str]) -> Iterable[Any]:
     """The records of a table, however it is written."""
     if isinstance(value, list):
-        return value
+        return _named(value[0], value[1:]) if _has_names(value) else value
     if isinstance(value, dict):
         names, rows = value.get("columns"), value.get("data")
         if isinstance(names, list) and isinstance(rows, list):
@@ -101,6 +101,21 @@ def _records(value: Any, notices: list[str]) -> Iterable[Any]:
 
 def _is_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _has_names(rows: list[Any]) -> bool:
+    """Whether a list of lists begins with names: texts that no row below has again."""
+    if len(rows) < 2 or not all(isinstance(row, list) for row in rows):
+        return False
+    first, *others = rows
+    is_text = all(isinstance(cell, str) and cell for cell in first)
+    if not is_text or len({*first}) < len(first):
+        return False
+    return all({*first}.isdisjoint(filter(_is_text, row)) for row in others)
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str)
 
 
 def _of_columns(columns: dict[str, Any], keys: Iterable[Any]) -> Iterator[dict]:

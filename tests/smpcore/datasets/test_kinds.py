@@ -149,6 +149,9 @@ JSON = {
     ),
     "UTF-16": TABLE.to_json(orient="records"),
     "rows": TABLE.to_json(orient="values"),
+    "rows below names": json.dumps(
+        [["a", "b", "y"], *json.loads(TABLE.to_json(orient="values"))]
+    ),
 }
 
 
@@ -198,6 +201,9 @@ REFUSED = [
     (b"CREATE TABLE t (x int);\nINSERT INTO t VALUES (1);", "txt", "list of SQL comm"),
     (b"age: continuous.\nsex: f, m.\n", "names", "description of columns.*one .zip"),
     (b"<?xml version='1.0'?><a/>", "xml", "is an XML file, not a table; save"),
+    (b"<table border=1><tr><td>1</td></tr></table>", "xls", "is a web page"),
+    (b"\\begin{tabular}{ll}\na & b \\\\\n1 & 2 \\\\\n", "txt", "a text of LaTeX"),
+    (b"- age: 4\n  town: x\n- age: 5\n  town: y\n", "csv", "is a YAML file"),
     (b"1,3 1:2 2:3\n2 1:1\n", "svm", r"several labels each \(1,3\)"),
 ]
 
