@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore import edits, live
+from pages.explore import edits, live, saved
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import lesson_files, lesson_run, session
 from pages.state.context import resolve
@@ -83,6 +83,8 @@ def _downloads() -> None:
     workspace.pin_button(resolve(released), row)
     qr.button(row)
     if not lesson_run.current():
+        with row:
+            saved.offer(resolve(released))
         tuner.button(row)
         tuner.starts_button(row)
     row.page_link("pages/export.py", label="More export options")

@@ -298,9 +298,12 @@ def test_the_parts_of_the_figure_do_not_hold_it():
     scripts = {path.name: path.read_text() for path in ROOT.glob("assets/canvas/*.js")}
     page = scripts.pop("streamlit.js")
     assert "setTriggerValue" in page and "st-key-" in page
+    imports = re.findall(r'from "(\S+)"', scripts.pop("index.js"))
+    assert imports == ["./streamlit.js", "./saved.js"]
     held = re.compile(r"setTriggerValue|st-key-|globalThis\.spe|\./streamlit\.js")
     assert [name for name, text in scripts.items() if held.search(text)] == []
     assert not re.search(r"new \w+\((.*, )?this[,)]", scripts.pop("figure.js"))
+    scripts.pop("saved.js")  # the other transport
     held = re.compile(r"\bapp\b|\./figure\.js|\bstate(\.\w+)+ \W?=[^=]")
     assert [name for name, text in scripts.items() if held.search(text)] == []
 

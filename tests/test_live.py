@@ -28,7 +28,7 @@ SCHEMA = Draft202012Validator(
 )
 
 
-def decode(payload: bytes) -> dict:
+def unpacked(payload: bytes) -> dict:
     """The header with its arrays as numpy arrays."""
     (length,) = struct.unpack_from("<I", payload)
     blob = payload[(4 + length + 7) // 8 * 8 :]
@@ -41,11 +41,15 @@ def decode(payload: bytes) -> dict:
         size = int(np.prod(shape))
         return np.frombuffer(blob, dtype, size, offset).reshape(shape)
 
-    header = payload[4 : 4 + length]
-    assert SCHEMA.is_valid(json.loads(header)), best_match(
-        SCHEMA.iter_errors(json.loads(header))
-    )
-    return json.loads(header, object_hook=arrays)
+    return json.loads(payload[4 : 4 + length], object_hook=arrays)
+
+
+def decode(payload: bytes) -> dict:
+    """The same, as the schema describes it."""
+    (length,) = struct.unpack_from("<I", payload)
+    header = json.loads(payload[4 : 4 + length])
+    assert SCHEMA.is_valid(header), best_match(SCHEMA.iter_errors(header))
+    return unpacked(payload)
 
 
 def figure_of(page: AppTest) -> dict:

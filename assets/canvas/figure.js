@@ -134,7 +134,17 @@ export class Figure {
       this.bytes = bytes;
       if (!known) this.follow(header);
     });
-    this.done = seq; // whatever failed, so that the next message goes
+    this.painted(seq); // whatever failed, so that the next message goes
+  }
+
+  /** An answer that is no bytes. */
+  answer(header) {
+    this.follow(header);
+    this.painted(header.seq);
+  }
+
+  painted(seq) {
+    this.done = seq;
     this.schedule("strip");
   }
 

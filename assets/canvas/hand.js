@@ -131,7 +131,7 @@ export class Hand {
     const { bands } = this.boxes;
     setText(bands.nextElementSibling, target ? "Contour lines" : "Lead bands");
     bands.parentElement.hidden = Boolean(target?.curve);
-    this.boxes.assignments.parentElement.hidden = Boolean(target);
+    this.boxes.assignments.parentElement.hidden = Boolean(target || this.state.scene.saved);
     this.boxes.equal.parentElement.hidden = Boolean(target?.curve);
     if (!target || !fresh) return;
     this.given = Number(((target.low + target.high) / 2).toPrecision(3));

@@ -40,11 +40,16 @@ def grid(context: Context, bounds: SliderRanges) -> dict[str, Any]:
 
 def _grid(context: Context, limits: tuple[float, float]) -> dict[str, Any]:
     method = context.method
+    return described(context, method.path, method.grid(limits))
+
+
+def described(context: Context, param: str, places: np.ndarray) -> dict[str, Any]:
+    """Solved values of a control, and what the strip draws of them."""
     score = "mae" if context.task == "regression" else "accuracy"
     return {
-        "param": method.path,
-        "values": method.grid(limits).tolist(),
-        "from_right": method.from_right,
+        "param": param,
+        "values": places.tolist(),
+        "from_right": context.method.from_right,
         "score": READOUTS[score].label,
         "count": READOUTS["n_nonzeros"].column,
     }

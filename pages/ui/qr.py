@@ -31,9 +31,14 @@ def address(query: Mapping[str, str], page: str = "") -> str:
     return f"{here.removesuffix('/' + page)}/?{urlencode(query)}"
 
 
+def is_local(link: str) -> bool:
+    """Whether a link leads nowhere but on this machine."""
+    return urlsplit(link).hostname in (None, "localhost", "127.0.0.1", "::1")
+
+
 def warn_of_local(link: str) -> None:
     """Say that a link leads nowhere but on this machine, if it does."""
-    if urlsplit(link).hostname in ("localhost", "127.0.0.1", "::1"):
+    if is_local(link):
         st.info(
             "This link works on this machine only. For others, start the server with "
             "`--server.address 0.0.0.0`, and open this page by the machine's name or "

@@ -1,0 +1,58 @@
+/** A figure in a file (pages/explore/saved.py): its solved values are there, and no server is asked. */
+
+import { nearestIndex } from "./controls.js";
+import { Figure } from "./figure.js";
+import { decode } from "./payload.js";
+
+/** Answers as the server would, with what is in the file. */
+export class Saved {
+  /** @param {object} payload the answer that draws everything, with the pictures of all `knots` */
+  constructor({ knots, ...full }) {
+    Object.assign(this, { knots, full });
+  }
+
+  /** @param {object} message of the figure @returns {object} its answer */
+  reply({ kind, seq, values = {}, want = [] }) {
+    const { full, knots } = this;
+    const head = { v: 1, seq, busy: 0, notices: [], undo: "", kind: "picture" };
+    if (kind === "knots") return { ...head, kind, knots: want.flatMap((i) => knots[i] ?? []) };
+    const { controls, path, terms, headline } = full;
+    const same = { ...head, job: null, headline, path, terms };
+    if (kind === "reset" || !(path.param in values)) {
+      if (kind === "reset") this.last = null;
+      return { ...same, ...(this.last ?? { controls, picture: full.picture }) };
+    }
+    const value = path.values[nearestIndex(path.values, values[path.param])];
+    const picture = { ...knots.find((knot) => knot.value === value), canonical: true };
+    const moved = controls.map((row) => (row.name === path.param ? { ...row, value } : row));
+    this.last = { controls: moved, picture };
+    return { ...same, ...this.last };
+  }
+}
+
+/** The transport of the figure, which takes what needs the app away. */
+class Place {
+  constructor(host, style, payload) {
+    this.saved = new Saved(payload);
+    const figure = (this.figure = new Figure(host, style, this));
+    const { hand, share, stepper } = figure;
+    for (const node of [hand.undo, share.copy, stepper.opener]) node.hidden = true;
+    figure.answer(this.saved.full);
+    figure.answer(this.saved.reply({ kind: "knots", seq: 0, want: [...this.saved.knots.keys()] }));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figure.readTheme());
+  }
+
+  post(message) {
+    queueMicrotask(() => this.figure.answer(this.saved.reply(message)));
+  }
+}
+
+/** Unpack what stands in the file, and draw it. */
+export async function open(place) {
+  const text = (id) => document.getElementById(id).textContent;
+  const packed = Uint8Array.from(atob(text("saved-payload")), (sign) => sign.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const payload = decode(new Uint8Array(await new Response(stream).arrayBuffer()));
+  place.replaceChildren(); // what stood there for who has no script
+  new Place(place.attachShadow({ mode: "open" }), text("saved-style"), payload);
+}

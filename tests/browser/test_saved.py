@@ -1,0 +1,78 @@
+"""Save as a page: the button of Explore, and the file without any network."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.state.choice import Choice
+from pages.state.context import resolve
+from pages.work import cache
+from tests.browser.test_app import visit
+
+fixtures = (visit,)
+
+
+@pytest.fixture
+def opened_file(chromium, tmp_path):
+    """Open a saved page from the disk, offline; nothing may be logged."""
+    context = chromium.new_context(
+        offline=True, viewport={"width": 1280, "height": 900}
+    )
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text))
+
+    def go(download):
+        path = tmp_path / "figure.html"
+        download.save_as(path)
+        page.goto(path.as_uri())
+        return page
+
+    yield go
+    context.close()
+    assert errors == []
+
+
+def saved(page):
+    page.get_by_role("button", name="Save as a page").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save", exact=True).click()
+    return download.value
+
+
+def test_it_is_dragged_played_and_pointed_at_without_a_server(visit, opened_file):
+    page = opened_file(saved(visit("?data=breast_cancer&method=smp")))
+    canvas = page.locator("canvas[data-knots]")
+    expect(canvas).to_have_attribute("data-knots", "51")
+    slider = page.get_by_role("slider", name="Merge prototypes (λ)", exact=True)
+    slider.focus()
+    slider.press("End")
+    expect(canvas).to_have_attribute("data-knot", "50")
+    context = resolve(Choice(data="breast_cancer", method="smp"))
+    method = context.method
+    off_path = method.off_path(context.values, context.task)
+    last = method.grid(context.holding(cache.bounds(*context.request))["lam"])[-1]
+    model = cache.path_point(context.data, "smp", off_path, float(last)).model_
+    X, y = context.data.of("validation")
+    share = f"{100 * (model.predict(X) == y).mean():.1f} %"
+    numbers = page.get_by_label("Main metrics")
+    expect(numbers).to_contain_text(re.compile(f"Validation accuracy.*{share}"))
+    page.get_by_role("button", name="Play", exact=False).first.click()
+    expect(canvas).not_to_have_attribute("data-knot", "50")
+    page.get_by_role("button", name="Pause").click()
+    canvas.hover()
+    expect(page.locator(".here")).to_contain_text("first component")
+    page.get_by_role("button", name="Reset", exact=False).first.click()
+    expect(canvas).to_have_attribute("data-last-value", "0.003")
+    for gone in ("Undo", "Copy link", "Play the fit", "Take the tour"):
+        expect(page.get_by_role("button", name=gone)).to_have_count(0)
+
+
+def test_a_phone_in_the_dark_reads_it(visit, opened_file):
+    page = opened_file(saved(visit("?data=wine&method=mprotsvm")))
+    page.set_viewport_size({"width": 375, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("canvas[data-knots]")).to_have_attribute("data-knots", "12")
+    expect(page.locator(".spe")).to_have_class(re.compile(r"\bdark\b"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375

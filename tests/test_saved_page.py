@@ -1,0 +1,135 @@
+"""The figure as a file: what stands in it, and what does not."""
+
+import base64
+import gzip
+import hashlib
+import html
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pages.explore import saved
+from pages.state import table_store
+from pages.state.choice import MINE, Choice
+from pages.state.context import resolve
+from smpcore import METHODS, SmpcoreError
+from smpcore.datasets import make_dataset
+from tests.test_live import unpacked
+
+BAD = "</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels():
+    for method in METHODS.values():
+        method.warm_up()
+
+
+def parts_of(page: bytes) -> dict[str, str]:
+    """Scripts and styles of a page, by their ids or tags."""
+    text = page.decode()
+    found = re.findall(r"<(style|script)([^>]*)>(.*?)</\1>", text, re.DOTALL)
+    return {re.sub('.*id=|type=|"', "", a).strip() or tag: t for tag, a, t in found}
+
+
+def payload_of(page: bytes) -> dict:
+    packed = base64.b64decode(parts_of(page)["saved-payload"])
+    return unpacked(gzip.decompress(packed))
+
+
+def own_table():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {BAD: rng.normal(size=60).round(5), "b": rng.normal(size=60).round(5)}
+    )
+    frame["y"] = np.where(frame[BAD] + frame["b"] > 0, BAD, "no")
+    data = make_dataset(frame, BAD, roles={"y": "target"})
+    return table_store.keep(replace(data, private=True)), data
+
+
+@pytest.mark.parametrize(
+    ("data", "method", "megabytes"),
+    [
+        ("moons", "smp", 1.0),
+        ("moons", "smallk", 1.0),
+        ("breast_cancer", "smp", 1.0),
+        ("iris", "imkpl", 1.0),
+        ("wine", "mprotsvm", 1.0),
+        ("diabetes", "supersparse", 4.0),
+    ],
+)
+def test_each_value_is_what_a_fit_of_its_own_gives(data, method, megabytes):
+    context = resolve(Choice(data=data, method=method))
+    page = saved.page(context, "")
+    assert len(page) <= megabytes * 1e6
+    header = payload_of(page)
+    param, values = header["path"]["param"], header["path"]["values"]
+    assert len(values) == len(header["knots"]) >= min(12, context.data.X.shape[1])
+    place = len(values) // 2
+    row = METHODS[method]
+    clean = row.param(param).clean(values[place])
+    off_path = (
+        row.off_path(context.values, context.task) if row.path else context.values
+    )
+    fit = row.estimator({**off_path, param: clean}, context.task)
+    model = fit.fit(*context.data.of("train")).model_
+    shown = header["knots"][place]
+    assert shown["value"] == values[place] and shown["knot"] == place
+    points = header["scene"]["points"]
+    predicted = model.predict(context.data.X[points["row"]])
+    if context.task == "regression":
+        np.testing.assert_allclose(shown["predicted"], predicted, rtol=1e-4)
+    else:
+        classes = np.array(header["scene"]["classes"])
+        assert (classes[shown["predicted"]] == predicted.astype(str)).mean() > 0.99
+    assert "editable" in header["scene"] and not header["scene"]["editable"]
+
+
+def test_only_its_own_script_may_run_and_names_stay_text():
+    token, _ = own_table()
+    page = saved.page(resolve(Choice(data=MINE, token=token, method="smp")), "")
+    text, parts = page.decode(), parts_of(page)
+    assert "<img" not in text and html.escape(BAD) in text
+    (policy,) = re.findall('Content-Security-Policy" content="([^"]*)"', text)
+    hashes = re.findall("'sha256-([^']+)'", policy)
+    owners = [parts["module"], parts["style"], parts["saved-style"]]
+    digests = [hashlib.sha256(one.encode()).digest() for one in owners]
+    assert hashes == [base64.b64encode(digest).decode() for digest in digests]
+    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
+    assert BAD in payload_of(page)["scene"]["classes"]
+    table_store.delete(token)
+
+
+def test_rows_of_a_table_are_in_the_file_only_if_wanted():
+    token, data = own_table()
+    context = resolve(Choice(data=MINE, token=token, method="smp"))
+    with_rows = payload_of(saved.page(context, ""))
+    x = with_rows["scene"]["points"]["x"]
+    assert np.isin(x, data.frame[BAD].to_numpy(np.float32)).all() and len(x) > 40
+    header = payload_of(saved.page(context, "", with_rows=False))
+    assert {len(a) for a in header["scene"]["points"].values()} == {0}
+    for picture in (header["picture"], *header["knots"]):
+        assert len(picture["predicted"]) == len(picture["hollow"]) == 0
+        assert picture["readouts"] == with_rows["picture"]["readouts"] or (
+            picture is not header["picture"]
+        )
+    table_store.delete(token)
+
+
+def test_what_would_take_minutes_is_refused_in_a_sentence(monkeypatch):
+    context = resolve(Choice(data="moons", method="smp"))
+    monkeypatch.setattr(saved, "MOST_SECONDS", 0.0)
+    with pytest.raises(SmpcoreError, match="12 values of its slider takes about"):
+        saved.page(context, "")
+
+
+def test_the_way_back_to_the_app_stands_in_it():
+    context = resolve(Choice(data="moons", method="smp"))
+    assert (
+        '<a href="https://x.org/?a=1&amp;b=2">'
+        in saved.page(context, "https://x.org/?a=1&b=2").decode()
+    )
+    assert "<code>?a=&lt;1</code> behind" in saved.page(context, "?a=<1").decode()
