@@ -121,7 +121,9 @@ def run() -> None:
     if (taken := lesson_run.current()) and taken.student:
         # In front of all that comes and goes: a browser takes blocks by their place.
         st.fragment(_follow_class, run_every=FOLLOW_SECONDS)()
-    page = st.navigation(_pages(), position="top")
+    # `?embed=true`: a frame of another page has one page of the app, without the bar.
+    position = "hidden" if st.context.is_embedded else "top"
+    page = st.navigation(_pages(), position=position)
     session.turn_to(page.url_path)
     _show_state(choice, is_first_page=not page.url_path)
     if page.url_path and page.title != "Lessons":  # Explore shows it with its figure
@@ -161,7 +163,8 @@ def _chosen() -> Choice:
 
 def _show_state(choice: Choice, is_first_page: bool) -> None:
     """What every page shows above itself; the first page's figure shows notices."""
-    workspace.save_and_open(choice)
+    if not st.context.is_embedded:
+        workspace.save_and_open(choice)
     if problem := middleware.take_refusal():
         st.error(problem)
     if choice.data == MINE:

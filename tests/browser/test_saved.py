@@ -76,3 +76,16 @@ def test_a_phone_in_the_dark_reads_it(visit, opened_file):
     expect(page.locator("canvas[data-knots]")).to_have_attribute("data-knots", "12")
     expect(page.locator(".spe")).to_have_class(re.compile(r"\bdark\b"))
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_a_frame_shows_the_figure_without_the_bar_of_pages(visit):
+    page = visit("?data=iris&method=smp&embed=true")
+    canvas = page.locator("canvas[data-knots]")
+    expect(canvas).to_have_attribute("data-canonical", "1")
+    slider = page.get_by_role("slider", name="Merge prototypes (λ)", exact=True)
+    slider.focus()
+    slider.press("End")
+    expect(page).to_have_url(re.compile("lam=.*embed=true|embed=true.*lam="))
+    for name in ("Performance", "Export"):
+        expect(page.get_by_role("link", name=name, exact=True)).to_have_count(0)
+    expect(page.get_by_role("button", name="Save and open")).to_have_count(0)
