@@ -188,14 +188,15 @@ def solve_smp(
     first the next point; zeros like Y, (b,), (n,), (5,); `history` those of the
     objective, the gap and recorded steps. Returns W, Y, status, steps taken, objective
     and gap after 0, 1, ... steps, W after every `record`-th and the last step (rarer
-    ones if there is no room for all), and `at`: whether to go on comes first.
+    ones if there is no room for all), and `at`: whether to go on comes first. The last
+    of them is the step after which it comes back to be called again, -1 for none.
     """
     N, n = W.shape
     weights, units, l1, l2 = ties.weights, penalty.units, penalty.l1, penalty.l2
     smooth, in_memory = ties.kind == SMOOTH, X.shape[0] > 0
     block_room = loss_room(N, n, 256 if N <= FEW else 96)
     loss, entropy, true_loss, true_entropy = losses
-    going, T, status, n_iter, L, limit, worst, bound = at
+    going, T, status, n_iter, L, limit, worst, bound, pause = at
     work, move, level, row, recent = spaces
     prox_room = move, level, row
     point, G, G_new, U, Z = work[0], work[1], work[2], work[3], work[4]
@@ -251,15 +252,15 @@ def solve_smp(
             metric, block = H[0, : k * k].reshape(k, k), H[1, : k * k].reshape(k, k)
             row_metric(X, weights, miss, active[:k], room, block, metric)
             newton_step(W, G, metric, l1, l2, active[:k], row, point)
-            continue
-        for j in range(N):
-            for r in range(n):
-                U[j, r] = W[j, r] - G[j, r] / L
-        accuracy = 1e-3 * min(1.0, gaps[n_iter] / objectives[n_iter])
-        fusion_prox(U, 1.0 / L, penalty, accuracy, point, Y, prox_room)
-        if not in_memory:
+        else:
+            for j in range(N):
+                for r in range(n):
+                    U[j, r] = W[j, r] - G[j, r] / L
+            accuracy = 1e-3 * min(1.0, gaps[n_iter] / objectives[n_iter])
+            fusion_prox(U, 1.0 / L, penalty, accuracy, point, Y, prox_room)
+        if not in_memory or n_iter == pause:
             break
-    at = going, T, status, n_iter, L, limit, worst, bound
+    at = going, T, status, n_iter, L, limit, worst, bound, pause
     if going:
         return W, Y, status, n_iter, objectives[:0], gaps[:0], steps[:0], at
     objectives, gaps, steps = used_history(n_iter, W, limits, history)

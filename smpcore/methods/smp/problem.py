@@ -12,9 +12,10 @@ from smpcore.methods.shared import dask_rows, row_blocks
 from smpcore.methods.shared.distinct import MERGED, equal_groups
 from smpcore.methods.shared.linear import in_units, tied_shares
 from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
+from smpcore.methods.smp.interior import finish, steps_before
 from smpcore.methods.smp.kernel import dual_net, solve_smp
 from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
-from smpcore.solvers.iterations import ITERATION_LIMIT
+from smpcore.solvers.iterations import ITERATION_LIMIT, Limits, used_history
 from smpcore.solvers.losses import LOSSES, SMOOTH, Ties
 from smpcore.solvers.prox import Penalty
 
@@ -152,11 +153,10 @@ def solve_problem(
             )
         rest = solve_smp_primal_dual(X, ties, *arguments, history)
     else:
-        at, spaces = smp_start(W, Y, float(L))
         if in_memory:
-            now = row_blocks.NO_LOSSES, at, np.empty(len(problem.weights))
-            *rest, _ = solve_smp(X, ties, *arguments, *now, spaces, history)
+            rest = _solve_in_memory(X, ties, *arguments, history)
         else:
+            at, spaces = smp_start(W, Y, float(L))
             rows, work = dask_rows.blocks_of_rows(X, ties), spaces[0]
             none = np.empty((0, shape[1]))
             common = none, rows.for_kernel, *arguments
@@ -177,15 +177,40 @@ def _in_columns(solution: Solution, units: np.ndarray) -> Solution:
     return replace(solution, W=W, Y=Y, steps=steps)
 
 
+def _solve_in_memory(
+    X: np.ndarray, ties: Ties, penalty: Penalty, lipschitz: float,
+    W: np.ndarray, Y: np.ndarray, limits: Limits, history: tuple[np.ndarray, ...],
+) -> tuple[Any, ...]:  # fmt: skip
+    """Steps along gradients, and Newton's where those would take longer.
+
+    If Newton's came to nothing more, the others go on from their best prototypes.
+    """
+    pause = steps_before(*X.shape, len(W))
+    at, spaces = smp_start(W, Y, float(lipschitz), pause)
+    work, miss = spaces[0], np.empty(len(ties.weights))
+    arguments = X, ties, penalty, lipschitz, W, Y, limits, row_blocks.NO_LOSSES
+    *rest, at = solve_smp(*arguments, at, miss, spaces, history)
+    if not at[0]:
+        return tuple(rest)
+    going, T, _, n_iter, L, limit, _, bound, _ = at
+    state = W, Y, work[1], n_iter, bound
+    status, n_iter, bound = finish(X, ties, penalty, state, limits, history)
+    if status != ITERATION_LIMIT or n_iter == limits.max_iter:
+        return W, Y, status, n_iter, *used_history(n_iter, W, limits, history)
+    work[0] = W
+    at = going, T, status, n_iter, L, limit, np.inf, bound, -1
+    return solve_smp(*arguments, at, miss, spaces, history)[:-1]
+
+
 def smp_start(
-    W: np.ndarray, Y: np.ndarray, lipschitz: float
+    W: np.ndarray, Y: np.ndarray, lipschitz: float, pause: int = -1
 ) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
     """What `solve_smp` hands from step to step, before the first."""
     work = np.zeros((5, *W.shape))
     work[0] = W
     at = True, 1.0, ITERATION_LIMIT, -1, 0.03 * lipschitz, 2.0 * lipschitz
     spaces = np.zeros(Y.shape), np.zeros(len(Y)), np.empty(W.shape[1]), np.zeros(5)
-    return (*at, np.inf, -np.inf), (work, *spaces)
+    return (*at, np.inf, -np.inf, pause), (work, *spaces)
 
 
 def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:
