@@ -28,9 +28,11 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from smpcore.methods.smp.kernel import dual_net, net_conjugate, penalties
-from smpcore.solvers.iterations import ITERATION_LIMIT, Limits, note_step
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, Limits, note_step
 from smpcore.solvers.losses import HINGE, MAX, SMOOTH, Ties, scaled_entropy
 from smpcore.solvers.prox import Penalty
 
@@ -38,7 +40,7 @@ from smpcore.solvers.prox import Penalty
 MOST_STEPS, MOST_ENTRIES = 60, 2**22
 
 #: A column without weight is left out if its slope is below this share of l1.
-NEAR = 0.7
+NEAR = 0.85
 
 #: Gap of the start, in multiples of what it is: bounds that it meets are left again.
 WIDER = 10.0
@@ -124,6 +126,15 @@ class Maxima:
         self.slack = self.slack + share * self.wider
         self.z = self.z + share * self.dz
 
+    def flat(self, scale: float, share: float) -> np.ndarray:
+        """Groups that end at 0: the dual is farther from its end than they are from 0.
+
+        Of groups of numbers and their opposites.
+        """
+        up, down = np.hsplit(self.z, 2)
+        inside = 1.0 - np.abs(up - down).sum(axis=1) / self.cost
+        return self.top < share * scale * inside
+
 
 def _longest(x: np.ndarray, step: np.ndarray) -> float:
     """Share of a step, 1 at most, that leaves x at or above 0."""
@@ -177,16 +188,6 @@ class Sizes(Maxima):
         H.reshape(len(H) * H.shape[1], -1)[entries, entries] += (
             4 * up * down / (up + down)
         )
-
-    @property
-    def silent(self) -> np.ndarray:
-        """Entries that end at 0: the slope is farther from l1 than the weight from 0"""
-        w = 0.5 * (self.slack[:, 1] - self.slack[:, 0])
-        slope = np.abs(self.z[:, 0] - self.z[:, 1])
-        near = np.abs(w) / max(np.abs(w).max(initial=0.0), 1e-300)
-        silent = np.zeros(self.paying.shape, bool)
-        silent[self.paying] = near < (self.cost - slope) / self.cost
-        return silent
 
 
 class Fusions(Maxima):
@@ -342,31 +343,56 @@ class Interior:
         """Sum of s z: about how far the point is above the optimum of its columns."""
         return float(sum((one.slack * one.z)[one.inside].sum() for one in self.maxima))
 
-    def certified(self) -> tuple[float, np.ndarray, float, np.ndarray, np.ndarray]:
-        """Objective and its prototypes, bound and its fusion duals, slopes.
-
-        Weights that will be 0 are 0 in these prototypes.
-        """
+    def certified(self) -> tuple[float, float, np.ndarray, np.ndarray]:
+        """Objective here, bound and its fusion duals, slopes."""
         penalty, u = self.penalty, self.ties.weights
-        W, Y = np.zeros(self.full), np.zeros((len(self.fused), self.full[1]))
-        W[:, self.columns] = np.where(self.sizes.silent, 0.0, self.W)
-        _, entropy, Q = self.losses.shares(self.losses.values(self.W))
-        loss = self.losses.shares(self.losses.values(W[:, self.columns]))[0]
+        Y, Z = np.zeros((len(self.fused), self.full[1])), np.empty(self.full)
+        loss, entropy, Q = self.losses.shares(self.losses.values(self.W))
         G = (u[:, None] * (Q - self.losses.own)).T @ self.X
         if len(self.fusions.cost):
             duals = self.fusions.duals(self.fusions.z)
             size = (np.abs(duals) * self.fusions.units).sum(axis=1)
             shrunk = np.minimum(1.0, self.fusions.cost / np.maximum(size, 1e-300))
-            duals *= shrunk[:, None]
-            Y[np.ix_(self.fused, self.columns)] = duals
-        Z = np.empty(self.full)
+            Y[np.ix_(self.fused, self.columns)] = shrunk[:, None] * duals
         net, s = dual_net(G, Y, penalty, Z)
         bound = -entropy - net
         if s < 1.0:
             miss = (Q * self.losses.rival).sum(axis=1)
             scaled = scaled_entropy(s, entropy, self.ties.kind, miss, u)
             bound = max(bound, -scaled - net_conjugate(Z, s, penalty))
-        return loss + penalties(W, penalty), W, bound, Y, Z
+        return loss + penalties(self.whole(self.W), penalty), bound, Y, Z
+
+    def cut(self, limit: float) -> tuple[float, np.ndarray] | None:
+        """Make small weights 0 and near prototypes equal.
+
+        Returns the objective, which is to be at most `limit`, and the prototypes: of
+        as many as that allows. None: of no such weights.
+        """
+        scale = max(np.abs(self.W).max(initial=0.0), 1.0)
+        apart = np.abs(self.W / self.fusions.units).max(initial=0.0)
+        for share in (1.0, 1e-2, 1e-4):
+            W, i, j = self.W.copy(), *self.pairs[:2]
+            if self.sizes in self.maxima:
+                paying = W[self.sizes.paying]
+                paying[self.sizes.flat(scale, share)] = 0.0
+                W[self.sizes.paying] = paying
+            if self.fusions in self.maxima:
+                equal = self.fusions.flat(apart, share)
+                edges = np.ones(equal.sum()), (i[equal], j[equal])
+                graph = coo_array(edges, shape=(len(W), len(W)))
+                group = connected_components(graph, directed=False)[1]
+                alike = group[:, None] == group
+                W = alike @ W / alike.sum(axis=1)[:, None]
+            loss, W = self.losses.shares(self.losses.values(W))[0], self.whole(W)
+            if (P := loss + penalties(W, self.penalty)) <= limit:
+                return P, W
+        return None
+
+    def whole(self, part: np.ndarray) -> np.ndarray:
+        """These columns among all."""
+        W = np.zeros(self.full)
+        W[:, self.columns] = part
+        return W
 
     def step(self, least: float) -> None:
         """Make a step of Mehrotra's: a trial to s z = 0 says how far it is aimed.
@@ -439,6 +465,7 @@ def finish(
     dual_net(G, Y, penalty, Z)
     columns = ((W != 0.0) | (np.abs(Z) >= NEAR * penalty.l1)).any(axis=0)
     missing, room, start = columns.copy(), objective - bound, W
+    least = 1e-3 * limits.tol * objective
     while status == ITERATION_LIMIT and n_iter < last:
         if missing.any():
             columns = columns | missing
@@ -446,22 +473,32 @@ def finish(
                 break
             inner.restrict(columns, start, WIDER * room)
         try:
-            inner.step(1e-3 * limits.tol * objective)
+            inner.step(least)
         except LinAlgError:
             break
         n_iter += 1
-        P, trial, below, duals, Z = inner.certified()
-        if P < objective:
-            objective, W[:] = P, trial
+        P, below, duals, Z = inner.certified()
         if below > bound:
             bound, Y[:] = below, duals
-        gap, room = objective - bound, inner.products
+        if P < objective:
+            objective, W[:] = P, inner.whole(inner.W)
+        most, room, missing[:] = bound / max(1.0 - limits.tol, 1e-9), inner.products, 0
+        cut = inner.cut(most) if objective <= most else None
+        if cut is not None:
+            objective, W[:] = cut
+        gap = objective - bound
         status = note_step(n_iter, objective, gap, W, limits, history)
-        missing[:] = False
+        if status == CONVERGED and cut is None:
+            status = ITERATION_LIMIT  # a little more, and zeros are told from others
+        if room <= 2.0 * least:  # all is done that this aim could do
+            least *= 0.01
+            if least < 1e-9 * limits.tol * objective:
+                break
         if room <= 0.1 * gap and room <= 0.1 * objective:
             size = np.abs(Z) / np.maximum(penalty.l1, 1e-300)
             if size[:, ~columns].max(initial=0.0) > 1.0:
                 missing = (size > 1.0).any(axis=0) & ~columns
-                start = np.zeros(W.shape)
-                start[:, columns] = inner.W
+                start = inner.whole(inner.W)
+    if objective - bound <= limits.tol * objective:
+        status = CONVERGED
     return status, n_iter, bound

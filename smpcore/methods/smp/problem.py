@@ -183,7 +183,8 @@ def _solve_in_memory(
 ) -> tuple[Any, ...]:  # fmt: skip
     """Steps along gradients, and Newton's where those would take longer.
 
-    If Newton's came to nothing more, the others go on from their best prototypes.
+    If Newton's come to nothing more, the others go on from their best prototypes, and
+    those stay unless there are better ones at the end.
     """
     pause = steps_before(*X.shape, len(W))
     at, spaces = smp_start(W, Y, float(lipschitz), pause)
@@ -197,9 +198,14 @@ def _solve_in_memory(
     status, n_iter, bound = finish(X, ties, penalty, state, limits, history)
     if status != ITERATION_LIMIT or n_iter == limits.max_iter:
         return W, Y, status, n_iter, *used_history(n_iter, W, limits, history)
-    work[0] = W
+    work[0], best = W, (W.copy(), Y.copy(), history[0][n_iter])
     at = going, T, status, n_iter, L, limit, np.inf, bound, -1
-    return solve_smp(*arguments, at, miss, spaces, history)[:-1]
+    *rest, at = solve_smp(*arguments, at, miss, spaces, history)
+    objectives, gaps, steps = rest[-3:]
+    if rest[2] == ITERATION_LIMIT and objectives[-1] > best[2]:
+        W[:], Y[:], objectives[-1] = best
+        gaps[-1], steps[-1:] = objectives[-1] - at[7], W
+    return tuple(rest)
 
 
 def smp_start(
