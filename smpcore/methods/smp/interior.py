@@ -36,8 +36,11 @@ from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, Limits, note_
 from smpcore.solvers.losses import HINGE, MAX, SMOOTH, Ties, scaled_entropy
 from smpcore.solvers.prox import Penalty
 
-#: Newton steps at most; entries of the system, and of the rows' curvatures, at most.
-MOST_STEPS, MOST_ENTRIES = 60, 2**22
+#: Newton steps at most; entries of the system, and of its products with rows, at most.
+MOST_STEPS, MOST_ENTRIES, MOST_PRODUCTS = 60, 2**22, 2**24
+
+#: Steps that no fit makes.
+NEVER = 10**9
 
 #: A column without weight is left out if its slope is below this share of l1.
 NEAR = 0.85
@@ -53,8 +56,8 @@ def steps_before(m: int, n: int, N: int) -> int:
     Microseconds of both, roughly, as they were measured.
     """
     size = N * min(n, 2 * m)
-    if max(size * size, m * N * N) > MOST_ENTRIES:
-        return 10**9
+    if size * size > MOST_ENTRIES or m * N * max(n, N) > MOST_PRODUCTS:
+        return NEVER
     newton = 1000.0 + 7e-5 * size * size * (m + size / 3)
     return max(200, int(12.0 * newton / (20.0 + 1.2e-3 * m * N * n)))
 
