@@ -137,15 +137,15 @@ def summarise(
 
 def gap_cases() -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray], dict[str, Any]]]:
     """Names of problems of SMP, their rows and classes, and its parameters."""
-    iris, raw = load_dataset("iris"), {"standardize": False}
-    X, rng = iris.frame.to_numpy(np.float64), np.random.default_rng(0)
+    (X, y), raw = rows_of("iris"), {"standardize": False}
+    rng = np.random.default_rng(0)
     wide = rng.normal(size=(60, 200))
     lead = wide[:, :5].sum(axis=1) + rng.normal(size=60)
     yield from ((key, rows_of(key), {}) for key in TABLES[2:])
     yield "breast_cancer, lambda 0", rows_of("breast_cancer"), {"lam": 0.0}
     yield "60 x 200, eta 0", (wide, (lead > 0).astype(int)), {"eta": 0.0}
-    yield "iris, mixed columns", (X * [1e3, 1.0, 1e-3, 1.0], iris.y), raw
-    yield "iris times 1000", (1e3 * X, iris.y), raw
+    yield "iris, mixed columns", (X * [1e3, 1.0, 1e-3, 1.0], y), raw
+    yield "iris times 1000", (1e3 * X, y), raw
 
 
 def certified(
