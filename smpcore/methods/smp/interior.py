@@ -58,8 +58,8 @@ def steps_before(m: int, n: int, N: int) -> int:
     size = N * min(n, 2 * m)
     if size * size > MOST_ENTRIES or m * N * max(n, N) > MOST_PRODUCTS:
         return NEVER
-    newton = 1000.0 + 7e-5 * size * size * (m + size / 3)
-    return max(200, int(12.0 * newton / (20.0 + 1.2e-3 * m * N * n)))
+    newton = 1000.0 + 3.5e-5 * size * size * (m + size / 3)
+    return max(200, int(8.0 * newton / (25.0 + 3.5e-4 * m * N * n)))
 
 
 class Maxima:
@@ -261,20 +261,21 @@ class Losses(Maxima):
         self.metric, self.total = self.cost[:, None] * Q, self.cost
 
     def add_metric(self, H: np.ndarray) -> None:
-        """Add the metric of W to H."""
-        N, D = len(H), self.metric
-        M = -D[:, :, None] * (D / self.total[:, None])[:, None, :]
-        M[:, np.arange(N), np.arange(N)] += D
-        rest = D * (self.curvature / self.total)[:, None] if self.logistic else None
-        if rest is not None:  # what is taken from the rivals is the own one's
-            M[self.rows, :, self.assign] -= rest
-            M[self.rows, self.assign, :] -= rest
-            M[self.rows, self.assign, self.assign] += rest.sum(axis=1)
-        columns = np.ascontiguousarray(self.X.T)
+        """Write the metric of W to H, which is 0."""
+        (N, n), D = H.shape[:2], self.metric
+        if self.logistic:  # what bends at the lead is as if the row's own had it
+            D = D + self.own * self.curvature[:, None]
+        total = D.sum(axis=1)
+        root = (D / np.sqrt(total)[:, None])[:, :, None] * self.X[:, None, :]
+        root = root.reshape(len(D), N * n)
+        H.reshape(N * n, N * n)[:] -= root.T @ root
+        # D - D D / total, without the difference of numbers that are nearly equal.
+        others = np.zeros(D.shape)
+        others[:, 1:] += np.cumsum(D[:, :-1], axis=1)
+        others[:, :-1] += np.cumsum(D[:, :0:-1], axis=1)[:, ::-1]
+        bent = D * others / total[:, None]
         for j in range(N):
-            blocks = (M[:, j, j:].T[:, None, :] * columns) @ self.X
-            H[j, :, j:, :] += blocks.transpose(1, 0, 2)
-            H[j + 1 :, :, j, :] += blocks[1:].transpose(0, 2, 1)
+            H[j, :, j, :] = (self.X.T * bent[:, j]) @ self.X
 
     def shares(self, lead: np.ndarray) -> tuple[float, float, np.ndarray]:
         """Loss where rivals lead so; entropy and shares of the dual point."""
@@ -330,10 +331,8 @@ class Interior:
         self.losses = Losses(np.ascontiguousarray(self.X[:, columns]), self.ties)
         self.sizes = Sizes(self.penalty.l1[at])
         self.fusions = Fusions(self.pairs, units)
-        maxima = [self.sizes, self.fusions]
         self.smooth = self.ties.kind == SMOOTH
-        if not self.smooth:
-            maxima.append(self.losses)
+        maxima = [self.losses] * (not self.smooth) + [self.sizes, self.fusions]
         self.maxima = [one for one in maxima if len(one.cost)]
         self.n_products = sum(int(one.inside.sum()) for one in self.maxima)
         for one in self.maxima:
