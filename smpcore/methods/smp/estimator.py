@@ -75,8 +75,9 @@ class SMPClassifier(PrototypeClassifier):
         Factor on `lam` of each class, if not 1. "balanced": in proportion to the weight
         of its rows, 1 on average, so that rare classes are not fused sooner.
     solver : {"spg", "primal-dual"}, default="spg"
-        How the problem is solved: proximal gradient with Barzilai-Borwein steps, or
-        the paper's Algorithm 2 with larger steps that are as safe.
+        How the problem is solved: proximal gradient with Barzilai-Borwein steps, and
+        Newton steps where those would take longer (of dense rows in memory), or the
+        paper's Algorithm 2 with larger steps that are as safe.
 
     Attributes
     ----------

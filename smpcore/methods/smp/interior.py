@@ -466,7 +466,7 @@ def finish(
     last, inner = min(n_iter + MOST_STEPS, limits.max_iter), Interior(X, ties, penalty)
     dual_net(G, Y, penalty, Z)
     columns = ((W != 0.0) | (np.abs(Z) >= NEAR * penalty.l1)).any(axis=0)
-    missing, room, start = columns.copy(), objective - bound, W
+    missing, room, start = columns.copy(), min(objective - bound, objective), W
     least = 1e-3 * limits.tol * objective
     while status == ITERATION_LIMIT and n_iter < last:
         if missing.any():
