@@ -74,6 +74,14 @@ class Maxima:
         """The numbers, but for constants."""
         raise NotImplementedError
 
+    def spread(self, along: np.ndarray, G: np.ndarray) -> None:
+        """Add a slope along the numbers to one along W, G."""
+        raise NotImplementedError
+
+    def add_metric(self, H: np.ndarray) -> None:
+        """Add the metric of W to H; rows come first."""
+        raise NotImplementedError
+
     def begin(self, W: np.ndarray, mu: float, constant: Any = 0.0) -> None:
         """Bounds and multipliers for these prototypes, with s z = mu."""
         values = np.where(self.inside, self.values(W) + constant, -np.inf)
@@ -240,11 +248,11 @@ class Losses(Maxima):
         self.X, self.kind, self.assign = X, ties.kind, ties.assign
         self.rows = np.arange(len(X))
         self.rival = ties.prototype_labels != ties.y_encoded[:, None]
-        self.own = np.zeros(self.rival.shape)
-        self.own[self.rows, ties.assign] = 1.0
+        self.tied = np.zeros(self.rival.shape)
+        self.tied[self.rows, ties.assign] = 1.0
         self.offsets = np.where(self.rival, ties.offsets, 0.0)
         self.logistic = ties.kind == MAX
-        inside = self.rival if self.logistic else self.rival | (self.own > 0.0)
+        inside = self.rival if self.logistic else self.rival | (self.tied > 0.0)
         super().__init__(ties.weights, inside)
 
     def values(self, W: np.ndarray) -> np.ndarray:
@@ -254,7 +262,7 @@ class Losses(Maxima):
 
     def spread(self, along: np.ndarray, G: np.ndarray) -> None:
         """Add the slope along W to G."""
-        G += (along - self.own * along.sum(axis=1)[:, None]).T @ self.X
+        G += (along - self.tied * along.sum(axis=1)[:, None]).T @ self.X
 
     def bend_smoothly(self, Q: np.ndarray) -> None:
         """Write the metric of the smooth loss, which has no corner, at these shares."""
@@ -264,7 +272,7 @@ class Losses(Maxima):
         """Write the metric of W to H, which is 0."""
         (N, n), D = H.shape[:2], self.metric
         if self.logistic:  # what bends at the lead is as if the row's own had it
-            D = D + self.own * self.curvature[:, None]
+            D = D + self.tied * self.curvature[:, None]
         total = D.sum(axis=1)
         root = (D / np.sqrt(total)[:, None])[:, :, None] * self.X[:, None, :]
         root = root.reshape(len(D), N * n)
@@ -297,7 +305,7 @@ class Losses(Maxima):
             Q /= np.maximum(Q.sum(axis=1) * (1.0 + 1e-12), 1.0)[:, None]
             miss = Q.sum(axis=1)
             entropy = miss * np.log(miss) + (1.0 - miss) * np.log1p(-miss)
-            Q = Q + self.own * (1.0 - miss)[:, None]
+            Q = Q + self.tied * (1.0 - miss)[:, None]
         return float(u @ loss), float(u @ entropy), Q
 
 
@@ -306,8 +314,9 @@ class Interior:
 
     def __init__(self, X: np.ndarray, ties: Ties, penalty: Penalty) -> None:
         used = ties.weights > 0.0
-        rows = (column[used] for column in (*ties[:3],))
-        self.X, self.ties, self.penalty = X[used], Ties(*rows, *ties[3:]), penalty
+        y_encoded, assign, weights = (column[used] for column in ties[:3])
+        ties = ties._replace(y_encoded=y_encoded, assign=assign, weights=weights)
+        self.X, self.ties, self.penalty = X[used], ties, penalty
         first, second = [], []
         for start, end in zip(penalty.starts[:-1], penalty.starts[1:], strict=True):
             i, j = np.triu_indices(end - start, 1)
@@ -350,7 +359,7 @@ class Interior:
         penalty, u = self.penalty, self.ties.weights
         Y, Z = np.zeros((len(self.fused), self.full[1])), np.empty(self.full)
         loss, entropy, Q = self.losses.shares(self.losses.values(self.W))
-        G = (u[:, None] * (Q - self.losses.own)).T @ self.X
+        G = (u[:, None] * (Q - self.losses.tied)).T @ self.X
         if len(self.fusions.cost):
             duals = self.fusions.duals(self.fusions.z)
             size = (np.abs(duals) * self.fusions.units).sum(axis=1)
@@ -430,7 +439,7 @@ class Interior:
         slope = self.l2 * self.W
         if self.smooth:
             u = self.ties.weights[:, None]
-            self.losses.spread(u * (self.Q - self.losses.own), slope)
+            self.losses.spread(u * (self.Q - self.losses.tied), slope)
         for one, target in zip(self.maxima, targets, strict=True):
             one.spread(one.pull(target), slope)
         dW = -_solved(factor, slope.ravel()).reshape(slope.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
 from smpcore.methods.smp.interior import finish, steps_before
 from smpcore.methods.smp.kernel import dual_net, solve_smp
 from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
-from smpcore.solvers.iterations import ITERATION_LIMIT, Limits, used_history
+from smpcore.solvers.iterations import ITERATION_LIMIT, used_history
 from smpcore.solvers.losses import LOSSES, SMOOTH, Ties
 from smpcore.solvers.prox import Penalty
 
@@ -51,6 +52,12 @@ class SMPProblem(ClassificationProblem):
         """Pairs of prototypes of the same class."""
         sizes = np.bincount(self.prototype_labels)
         return int((sizes * (sizes - 1) // 2).sum())
+
+    @cached_property
+    def newton_after(self) -> int:
+        """Gradient steps after which Newton steps are tried, of rows in memory."""
+        m, n = self.X.shape
+        return steps_before(m, n, self.n_prototypes)
 
     @property
     def pair_factors(self) -> np.ndarray:
@@ -153,10 +160,15 @@ def solve_problem(
             )
         rest = solve_smp_primal_dual(X, ties, *arguments, history)
     else:
+        pause = problem.newton_after if in_memory else -1
+        at, spaces = smp_start(W, Y, float(L), pause)
         if in_memory:
-            rest = _solve_in_memory(X, ties, *arguments, history)
+            given = X, ties, *arguments, row_blocks.NO_LOSSES
+            room = np.empty(len(problem.weights)), spaces, history
+            *rest, at = solve_smp(*given, at, *room)
+            if at[0]:
+                rest = _by_newton(given, at, room)
         else:
-            at, spaces = smp_start(W, Y, float(L))
             rows, work = dask_rows.blocks_of_rows(X, ties), spaces[0]
             none = np.empty((0, shape[1]))
             common = none, rows.for_kernel, *arguments
@@ -177,35 +189,27 @@ def _in_columns(solution: Solution, units: np.ndarray) -> Solution:
     return replace(solution, W=W, Y=Y, steps=steps)
 
 
-def _solve_in_memory(
-    X: np.ndarray, ties: Ties, penalty: Penalty, lipschitz: float,
-    W: np.ndarray, Y: np.ndarray, limits: Limits, history: tuple[np.ndarray, ...],
-) -> tuple[Any, ...]:  # fmt: skip
-    """Steps along gradients, and Newton's where those would take longer.
+def _by_newton(
+    given: tuple[Any, ...], at: tuple[Any, ...], room: tuple[Any, ...]
+) -> list[Any]:
+    """Go on by Newton steps where `solve_smp` paused; arguments and results are its.
 
-    If Newton's come to nothing more, the others go on from their best prototypes, and
+    If they come to nothing more, the others go on from their best prototypes, and
     those stay unless there are better ones at the end.
     """
-    pause = steps_before(*X.shape, len(W))
-    at, spaces = smp_start(W, Y, float(lipschitz), pause)
-    work, miss = spaces[0], np.empty(len(ties.weights))
-    arguments = X, ties, penalty, lipschitz, W, Y, limits, row_blocks.NO_LOSSES
-    *rest, at = solve_smp(*arguments, at, miss, spaces, history)
-    if not at[0]:
-        return tuple(rest)
-    going, T, _, n_iter, L, limit, _, bound, _ = at
-    state = W, Y, work[1], n_iter, bound
+    (X, ties, penalty, _, W, Y, limits, _), (_, spaces, history) = given, room
+    state = W, Y, spaces[0][1], at[3], at[7]
     status, n_iter, bound = finish(X, ties, penalty, state, limits, history)
     if status != ITERATION_LIMIT or n_iter == limits.max_iter:
-        return W, Y, status, n_iter, *used_history(n_iter, W, limits, history)
-    work[0], best = W, (W.copy(), Y.copy(), history[0][n_iter])
-    at = going, T, status, n_iter, L, limit, np.inf, bound, -1
-    *rest, at = solve_smp(*arguments, at, miss, spaces, history)
-    objectives, gaps, steps = rest[-3:]
-    if rest[2] == ITERATION_LIMIT and objectives[-1] > best[2]:
+        return [W, Y, status, n_iter, *used_history(n_iter, W, limits, history)]
+    spaces[0][0], best = W, (W.copy(), Y.copy(), history[0][n_iter])
+    at = *at[:3], n_iter, *at[4:6], np.inf, bound, -1
+    *rest, at = solve_smp(*given, at, *room)
+    _, _, status, _, objectives, gaps, steps = rest
+    if status == ITERATION_LIMIT and objectives[-1] > best[2]:
         W[:], Y[:], objectives[-1] = best
         gaps[-1], steps[-1:] = objectives[-1] - at[7], W
-    return tuple(rest)
+    return rest
 
 
 def smp_start(
