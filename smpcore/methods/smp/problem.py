@@ -163,11 +163,11 @@ def solve_problem(
         pause = problem.newton_after if in_memory else -1
         at, spaces = smp_start(W, Y, float(L), pause)
         if in_memory:
-            given = X, ties, *arguments, row_blocks.NO_LOSSES
+            inputs = X, ties, *arguments, row_blocks.NO_LOSSES
             room = np.empty(len(problem.weights)), spaces, history
-            *rest, at = solve_smp(*given, at, *room)
+            *rest, at = solve_smp(*inputs, at, *room)
             if at[0]:
-                rest = _by_newton(given, at, room)
+                rest = _by_newton(inputs, at, room)
         else:
             rows, work = dask_rows.blocks_of_rows(X, ties), spaces[0]
             none = np.empty((0, shape[1]))
@@ -190,21 +190,21 @@ def _in_columns(solution: Solution, units: np.ndarray) -> Solution:
 
 
 def _by_newton(
-    given: tuple[Any, ...], at: tuple[Any, ...], room: tuple[Any, ...]
+    inputs: tuple[Any, ...], at: tuple[Any, ...], room: tuple[Any, ...]
 ) -> list[Any]:
     """Go on by Newton steps where `solve_smp` paused; arguments and results are its.
 
     If they come to nothing more, the others go on from their best prototypes, and
     those stay unless there are better ones at the end.
     """
-    (X, ties, penalty, _, W, Y, limits, _), (_, spaces, history) = given, room
+    (X, ties, penalty, _, W, Y, limits, _), (_, spaces, history) = inputs, room
     state = W, Y, spaces[0][1], at[3], at[7]
     status, n_iter, bound = finish(X, ties, penalty, state, limits, history)
     if status != ITERATION_LIMIT or n_iter == limits.max_iter:
         return [W, Y, status, n_iter, *used_history(n_iter, W, limits, history)]
     spaces[0][0], best = W, (W.copy(), Y.copy(), history[0][n_iter])
     at = *at[:3], n_iter, *at[4:6], np.inf, bound, -1
-    *rest, at = solve_smp(*given, at, *room)
+    *rest, at = solve_smp(*inputs, at, *room)
     _, _, status, _, objectives, gaps, steps = rest
     if status == ITERATION_LIMIT and objectives[-1] > best[2]:
         W[:], Y[:], objectives[-1] = best
