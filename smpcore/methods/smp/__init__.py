@@ -9,7 +9,7 @@ where that takes many, Newton steps of an interior-point method.
 1. `problem`: scaled rows, the prototype of each row, and the call of the kernel; moves
    rows between prototypes and merges those that became equal; the lambda at which all
    are equal, the mu at which all are 0.
-2. `interior`: the Newton steps.
+2. `interior`: the Newton steps, on the corners of `maxima`.
 3. `estimator`: `SMPClassifier`, which runs these steps. Compiled: `kernel`.
 """
 
