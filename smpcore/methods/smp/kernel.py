@@ -56,8 +56,8 @@ from smpcore.solvers.losses import (
 from smpcore.solvers.newton import active_columns, newton_step, row_metric
 from smpcore.solvers.prox import fusion_prox, soft_threshold
 
-#: Columns up to which proximal Newton steps pay.
-MOST_COLUMNS = 256
+#: Columns that a proximal Newton step may change; with more, steps are those of SPG.
+MOST_COLUMNS = 512
 
 #: Steps after which raw columns are shifted: the net of scaled ones is strong enough.
 SHIFT_EVERY = 10
@@ -202,9 +202,10 @@ def solve_smp(
     point, G, G_new, U, Z = work[0], work[1], work[2], work[3], work[4]
     objectives, gaps, steps = history
     raw = (units != 1.0).any()
-    newton, bent = in_memory and smooth and N == 2 and n <= MOST_COLUMNS, False
-    H, active = np.empty((2, n * n if newton else 0)), np.empty(n, np.int64)
-    room = np.empty(256 * n if newton else 0)
+    newton, bent = in_memory and smooth and N == 2, False
+    most = min(n, MOST_COLUMNS) if newton else 0
+    H, active = np.empty((2, most * most)), np.empty(n, np.int64)
+    room = np.empty(256 * most)
     while going:
         if in_memory:
             loss, entropy, true_loss, true_entropy = loss_and_gradient(
@@ -249,6 +250,8 @@ def solve_smp(
                 worst = max(worst, recent[e])
         if bent:
             k = active_columns(W, G, l1, active)
+            bent = k <= most
+        if bent:
             metric, block = H[0, : k * k].reshape(k, k), H[1, : k * k].reshape(k, k)
             row_metric(X, weights, miss, active[:k], room, block, metric)
             newton_step(W, G, metric, l1, l2, active[:k], row, point)

@@ -397,6 +397,13 @@ def test_recorded_steps_are_spread_over_the_whole_fit(max_iter, every):
     np.testing.assert_array_equal(steps[-1], solution.W)
 
 
+def test_newton_steps_change_the_columns_that_count_of_however_many():
+    case = make_case(1, m=60, n=700, sizes=(1, 1), mu=0.05, eta=0.0)
+    solution = case.solve(1e-6)
+    assert solution.status == CONVERGED and solution.n_iter <= 20
+    np.testing.assert_array_equal(solution.W[0], -solution.W[1])
+
+
 @pytest.mark.parametrize("mu", [0.1, 0.01, 0.001])
 def test_few_newton_steps_solve_l1_logistic_regression_of_correlated_columns(mu):
     case = make_case(1, m=200, n=8, sizes=(1, 1), mu=mu, eta=0.0)
