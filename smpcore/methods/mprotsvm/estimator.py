@@ -294,7 +294,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self._report(history.status, lambda: self._shortfall(history, limited))
         self.free_objective_ = certificate.free
         values: dict[str, float] = {"n_init": n_init}
-        if in_memory.landmarks is not None:
+        if in_memory.landmarks is not None and not in_memory.is_plain:
             values["landmarks"] = problems.N_LANDMARKS
         if in_memory.similarity.kind != "linear":
             values["gamma"] = 1.0 / problem.n_features

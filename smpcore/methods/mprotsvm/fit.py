@@ -599,8 +599,10 @@ def fitted_state(
         if problem.precomputed
         else None,
         wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),
-        # A linear model has them at once; any other would have to compare rows.
-        scores=None if problem.is_plain else model.pool(scores),
+        # Short rows have them at once; any other would have to be compared again.
+        scores=None
+        if problem.is_plain and problem.mapped is None
+        else model.pool(scores),
     )
 
 
@@ -629,5 +631,7 @@ def _model(
     alive = scores[:, used].T
     if problem.landmarks is None:
         return problem.linear_model(alive, labels, history), alive
-    mixed = problem.landmarks.mixed(alive.T)
-    return problem.mixed_model(*mixed, labels, history), alive
+    points, mixing = problem.landmarks.mixed(alive.T)
+    if problem.is_plain:
+        return problem.linear_model(mixing.T @ points, labels, history), alive
+    return problem.mixed_model(points, mixing, labels, history), alive

@@ -195,7 +195,7 @@ def search(
 
 def dual_of(problem: SVMProblem, C: float) -> Dual:
     """The rows of a problem as the search wants them."""
-    if problem.landmarks is not None:
+    if problem.landmarks is not None and not problem.is_plain:
         raise SmpcoreError(
             f"The algorithm as printed compares all {len(problem.X)} rows and takes no "
             "landmarks; use fewer rows, or kernel='linear'."

@@ -44,8 +44,12 @@ ROWS_AT_ONCE = 2048
 #: Landmarks where no number is asked for.
 N_LANDMARKS = 500
 
-#: A landmark is left out if others make up all of it but this part.
-SAME = 1e-8
+#: A landmark is left out if others make up all of it but this part; where rows are
+#: mapped by themselves, only if rounding is all that is left of it.
+SAME, ROUNDING = 1e-8, 1e-13
+
+#: Rows up to which it pays to map them by themselves, in twice as many columns or more.
+MOST_SPANNED = 1000
 
 #: Rows for each landmark that are clustered, and steps of k-means.
 CLUSTERED, MOST_STEPS = 20, 10
@@ -114,17 +118,27 @@ class Landmarks(NamedTuple):
                 rows.copy(), weights[some], count, random, **limits
             )
             points = rows[np.unique(pairwise_distances_argmin(centres, rows))]
+        return cls.spanned_by(points, similarity, SAME)[0]
+
+    @classmethod
+    def spanned_by(
+        cls, points: np.ndarray, similarity: Similarity, same: float
+    ) -> tuple[Self, np.ndarray]:
+        """The points that no others make up all of but this part; the map of all."""
         gram = _values(similarity, points, points)
         # Of length 1 each: beside a far one others would seem to be made up.
         lengths = np.sqrt(gram.diagonal())
         lengths[lengths == 0] = 1.0
         gram /= lengths * lengths[:, None]
-        factor, order, rank, _ = dpstrf(gram, tol=SAME, lower=1)
+        factor, order, rank, _ = dpstrf(gram, tol=same, lower=1)
         if not rank:  # every row is like nothing, not even like itself
-            return cls(points[:1], np.zeros((1, 1)))
-        pivots, factor = order[:rank] - 1, np.tril(factor[:rank, :rank])
-        root = solve_triangular(factor, np.diag(1.0 / lengths[pivots]), lower=True)
-        return cls(points[pivots], np.ascontiguousarray(root))
+            return cls(points[:1], np.zeros((1, 1))), np.zeros((len(points), 1))
+        pivots, factor = order[:rank] - 1, np.tril(factor)[:, :rank]
+        scale = np.diag(1.0 / lengths[pivots])
+        root = solve_triangular(factor[:rank], scale, lower=True)
+        rows = np.empty((len(points), rank))
+        rows[order - 1] = lengths[order - 1, None] * factor
+        return cls(points[pivots], np.ascontiguousarray(root)), rows
 
     def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Prototypes of mapped rows as mixes of landmarks."""
@@ -243,7 +257,8 @@ class SVMProblem(ClassificationProblem):
     chosen: np.ndarray  # (n_distinct,): A training row that is each distinct one
     seed: int  # Of the draws while solving
     orders: np.ndarray  # (n_orders, n_distinct): Orders that sweeps take in turns
-    #: Without a Gram matrix, for a similarity that is not linear
+    #: Without a Gram matrix, for a similarity that is not linear; or the rows
+    #: themselves, where they have so many columns that this map is shorter, and exact
     landmarks: Landmarks | None = None
     #: (n_distinct, n_landmarks), or None: The rows as the landmarks map them
     mapped: np.ndarray | None = None
@@ -256,7 +271,7 @@ class SVMProblem(ClassificationProblem):
     @property
     def is_plain(self) -> bool:
         """Whether the model is linear in the features."""
-        return self.gram is None and self.mapped is None
+        return self.gram is None and self.similarity.kind == "linear"
 
     @property
     def precomputed(self) -> bool:
@@ -442,16 +457,16 @@ def in_memory_problem(
     rows = rows if issparse(rows) else np.ascontiguousarray(rows)
     entries = entries | {"X": rows, "y_encoded": labels[chosen], "weights": weights}
     columns = chosen if estimator.kernel == "precomputed" else None
-    landmarks = _landmarks(estimator, rows, weights, similarity)
+    spanned = _landmarks(estimator, rows, weights, similarity)
     seed = int(random.randint(2**31 - 1))
     assignment, prototype_labels = drawn_start(
         rows, labels[chosen], weights, estimator.n_prototypes, estimator.start, seed
     )
-    if landmarks is None:
-        mapped, (gram, squares) = None, compared_rows(rows, similarity, columns)
+    landmarks, mapped = spanned or (None, None)
+    if mapped is None:
+        gram, squares = compared_rows(rows, similarity, columns)
     else:
-        mapped, gram = landmarks.mapped(rows, similarity), None
-        squares = np.maximum(squared_lengths(mapped), 1e-12)
+        gram, squares = None, np.maximum(squared_lengths(mapped), 1e-12)
     warn_if_fewer(estimator.n_prototypes, prototype_labels, entries["classes"])
     return SVMProblem(
         **entries,
@@ -472,22 +487,31 @@ def in_memory_problem(
 
 def _landmarks(
     estimator: Any, rows: np.ndarray, weights: np.ndarray, similarity: Similarity
-) -> Landmarks | None:
-    """Landmarks, where they are asked for or memory is short, which is said."""
-    wanted = estimator.landmarks
+) -> tuple[Landmarks, np.ndarray] | None:
+    """Landmarks, where they are asked for or memory is short, and the map of the rows.
+
+    A few rows of many columns are landmarks of their own: what a sweep reads of a row
+    is as long as there are rows.
+    """
+    wanted, n_rows = estimator.landmarks, rows.shape[0]
+    if estimator.kernel == "linear" and not issparse(rows):
+        if n_rows <= min(MOST_SPANNED, rows.shape[1] // 2):
+            squared_lengths(rows)  # refuses rows that are too long
+            return Landmarks.spanned_by(rows, similarity, ROUNDING)
+        return None
     if estimator.kernel not in ("rbf", "poly"):
         return None
-    if not wanted and (wanted == 0 or not fills_memory(len(rows))):
+    if not wanted and (wanted == 0 or not fills_memory(n_rows)):
         return None
     random = check_random_state(estimator.random_state)
     landmarks = Landmarks.of(rows, weights, similarity, wanted, random)
     if not wanted:
         caution(
-            f"kernel={estimator.kernel!r} with {len(rows)} different rows: prototypes "
+            f"kernel={estimator.kernel!r} with {n_rows} different rows: prototypes "
             f"are mixes of {len(landmarks.points)} landmarks; raise landmarks to come "
             "closer to mixes of all rows."
         )
-    return landmarks
+    return landmarks, landmarks.mapped(rows, similarity)
 
 
 def total_weight(sample_weight: Any) -> float:

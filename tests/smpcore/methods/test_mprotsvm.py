@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -333,6 +335,33 @@ def test_the_objective_is_that_of_the_model_under_the_kernel(kernel):
     np.testing.assert_allclose(nearest, 0.0, atol=1e-12)
     value = objective(fitted, X, y, 0.5)
     assert fitted.objective_ == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("q", [1, 2])
+def test_few_rows_of_many_columns_are_read_as_the_rows_that_they_are_made_of(q):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 200)), np.arange(40) % 2
+    X[:20] += 0.3 * y[:20, None]
+    X[30:34] = 2.0 * X[20:24]
+    X[34:36] = X[2:4] - X[6:8]
+    estimator = MultiPrototypeSVC(q, C=0.05, n_init=2, standardize=False, tol=1e-6)
+    problem = estimator.problem(X, y)
+    assert problem.mapped.shape == (40, 35)  # the rows' rank, with the bias
+    np.testing.assert_allclose(
+        problem.mapped @ problem.mapped.T, problem.X @ problem.X.T, atol=1e-9
+    )
+    wide = clone(estimator).fit(X, y)
+    if q == 1:  # convex
+        plain = estimator.fit(csr_array(X), y)
+        assert plain.objective_ == pytest.approx(wide.objective_, rel=1e-5)
+    rows = np.column_stack([X, np.ones(40)])
+    M = np.column_stack([wide.model_.weights, wide.model_.bias])
+    scores = rows @ M.T
+    of_row = wide.model_.prototype_labels[None] == y[:, None]
+    rival = np.where(of_row, -np.inf, scores).max(axis=1)
+    slack = np.maximum(0.0, 1.0 + rival - scores[np.arange(40), wide.assignment_])
+    objective = 0.5 * (M**2).sum() + 0.05 * slack.sum()
+    assert objective == pytest.approx(wide.objective_, rel=1e-9)
 
 
 @pytest.fixture
