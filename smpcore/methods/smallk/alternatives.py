@@ -15,13 +15,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
-from smpcore.methods.shared.linear import tied_shares
 from smpcore.methods.smallk.fit import Start, TaskSearch
 from smpcore.methods.smallk.problem import Solution
 from smpcore.model import PrototypeModel
-from smpcore.solvers.branching import FREE, IN, OUT, Cut
+from smpcore.solvers.branching import FREE, IN, OUT
 from smpcore.solvers.iterations import ITERATION_LIMIT
 
 #: Precision of a refit that is listed, and of the bound of a node.
@@ -125,23 +123,10 @@ def near_best(
                 unsure = min(unsure, bound)
             heapq.heappush(nodes, (objective, next(number), support, W, solution))
             continue
-        cut = _cut(search, solution.W)
+        cut = search.cut(solution.W)
         for child in cut.children(support, k, ceiling):
             lower = max(bound, cut.bound(child, k))
             if lower <= ceiling:
                 heapq.heappush(nodes, (lower, next(number), child, solution.W, None))
     complete = min(nodes[0][0] if nodes else np.inf, unsure) > ceiling
     return NearBest(refits, complete, ceiling, limits.within if complete else proved)
-
-
-def _cut(search: TaskSearch, W: np.ndarray) -> Cut:
-    """The bound by the dual point that belongs to W."""
-    problem, task = search.problem, search.task
-    is_tied = task.assignment[:, None] == np.arange(len(W))
-    tied = task.y_encoded, task.assignment, task.prototype_labels
-    Q = tied_shares(problem.X @ W.T, *tied)
-    Z = ((Q - is_tied) * problem.weights[:, None]).T @ problem.X
-    gains = Z**2 / (2.0 * problem.ridge(search.parameters.lam))
-    entropy = problem.weights @ xlogy(Q, Q).sum(axis=1)
-    constant = -entropy - gains[task.first :, problem.n_features :].sum()
-    return Cut(constant, gains[:, : problem.n_features])

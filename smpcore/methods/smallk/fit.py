@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.special import xlogy
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared import dask_rows, row_blocks
@@ -20,44 +21,48 @@ from smpcore.methods.smallk.kernel import Form, solve_smallk
 from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
 from smpcore.methods.smallk.kernel_support_norm import squared_support_norm
 from smpcore.model import History
-from smpcore.solvers.branching import FREE, IN, OUT
+from smpcore.solvers.branching import FREE, IN, OUT, Cut
 from smpcore.solvers.iterations import DIVERGED, ITERATION_LIMIT, STOPPED
-from smpcore.solvers.losses import LOSSES, Ties
+from smpcore.solvers.losses import LOSSES, SMOOTH, Ties
 
 
 def swap_changes(
-    problem: problems.SMaLLProblem, task: problems.Task, W: np.ndarray, lam: float
+    problem: problems.SMaLLProblem,
+    task: problems.Task,
+    W: np.ndarray,
+    lam: float,
+    screen: Screen,
 ) -> tuple[np.ndarray, np.ndarray]:
     """How a swap of two features of a prototype changes the objective, nearly.
 
     The smooth loss is replaced by its second-order expansion at W, in the weights of
     one prototype; that minimum is known in closed form. For the other losses, which
-    have no second derivatives, this is a guess of which swaps are worth a refit.
+    have no second derivatives, this is a guess of which swaps are worth a refit. A swap
+    that is certain not to pay changes it by infinity.
     """
     n, ridge = problem.n_features, problem.ridge(lam)
     places, changes = [np.empty((0, 2), dtype=np.int64)], [np.empty((0, n))]
-    moving = range(task.first, len(W))
-    always = np.arange(n, W.shape[1])
-    supports = {j: np.r_[np.flatnonzero(W[j, :n]), always] for j in moving}
+    columns = screen.columns(W, task.first)
     tied = problem.X, task.y_encoded, task.assignment, problem.weights
-    at = {"labels": task.prototype_labels, "W": W, "supports": supports}
-    sums = dask_rows.over_rows(_sums, *tied, **at)
-    until = np.cumsum([2 + len(columns) for columns in supports.values()])
-    for j, part in zip(supports, np.split(sums, until[:-1]), strict=True):
-        gained, curvature, cross = part[0], part[1], part[2:]
-        columns = supports[j]
-        used = columns[columns < n]
-        cross[np.arange(len(columns)), columns] += ridge[columns]
-        inverse = np.linalg.inv(cross[:, columns])
-        solved = inverse @ cross
-        curvature = np.maximum(curvature + ridge - (cross * solved).sum(axis=0), ridge)
-        moved = W[j, columns][:, None] + solved * (gained / curvature)
+    at = {"labels": task.prototype_labels, "W": W, "columns": columns}
+    sums = dask_rows.over_rows(_sums, *tied, **at) if columns else np.empty(0)
+    for j, (inside, into) in columns.items():
+        some, c = np.r_[inside, into], len(inside)
+        of_prototype, sums = np.split(sums, [(2 + c) * len(some)])
+        gained, curvature, *cross = of_prototype.reshape(2 + c, len(some))
+        used, cross = inside[inside < n], np.array(cross)
+        cross[np.arange(c), np.arange(c)] += ridge[inside]
+        inverse = np.linalg.inv(cross[:, :c])
+        solved, least = inverse @ cross, ridge[some]
+        curvature = np.maximum(curvature + least - (cross * solved).sum(axis=0), least)
+        moved = W[j, inside][:, None] + solved * (gained / curvature)
         spread = np.diag(inverse)[:, None] + solved**2 / curvature
         change = moved**2 / (2.0 * spread) - gained**2 / (2.0 * curvature)
-        change = change[: len(used), :n]
-        change[:, used] = np.inf
+        wide = np.full((len(used), n), np.inf)
+        wide[:, into] = change[: len(used), c:]
+        wide[screen.gains[j] - screen.gains[j, used][:, None] <= screen.slack] = np.inf
         places.append(np.column_stack([np.full(len(used), j), used]))
-        changes.append(change)
+        changes.append(wide)
     return np.concatenate(places), np.concatenate(changes)
 
 
@@ -69,34 +74,89 @@ def _sums(
     *,
     labels: np.ndarray,
     W: np.ndarray,
-    supports: dict[int, np.ndarray],
+    columns: dict[int, tuple[np.ndarray, np.ndarray]],
 ) -> np.ndarray:
     """What rows add to the derivatives of the loss in the weights of each prototype.
 
-    For each one under the other: the gradient, the second derivatives in each column
-    twice, and those in a pair of a column of its support and any other.
+    For each one after the other, in columns that it uses and some others: the gradient,
+    the second derivatives in each column twice, and those in a pair of a column that it
+    uses and any.
     """
 
     def sums(part: slice, block: Any) -> np.ndarray:
         tied, masses = assignment[part], weights[part]
         share = tied_shares(block @ W.T, y_encoded[part], tied, labels)
         of_block = []
-        for j, columns in supports.items():
+        for j, (inside, into) in columns.items():
+            some = block[:, np.r_[inside, into]]
             first = masses * (share[:, j] - (tied == j))
             second = masses * share[:, j] * (1.0 - share[:, j])
             if issparse(block):
-                squares = second @ block.power(2)
+                squares = second @ some.power(2)
             else:
-                squares = np.einsum("i,ij,ij->j", second, block, block)
-            pairs = row_blocks.weighted_product(block[:, columns], second, block)
-            of_block += [first @ block, squares, *pairs]
-        return np.array(of_block)
+                squares = np.einsum("i,ij,ij->j", second, some, some)
+            used = some[:, : len(inside)]
+            pairs = row_blocks.weighted_product(used, second, some)
+            of_block += [first @ some, squares, pairs.ravel()]
+        return np.concatenate(of_block)
 
     return sum(row_blocks.map_blocks(sums, X))
 
 
-#: A refit is that much more exact than the relaxation.
-REFIT = 0.1
+def _slopes(
+    X: Any,
+    y_encoded: np.ndarray,
+    assignment: np.ndarray,
+    weights: np.ndarray,
+    *,
+    labels: np.ndarray,
+    W: np.ndarray,
+) -> np.ndarray:
+    """What rows add to the gradient of the smooth loss; in a last column, the entropy.
+
+    The entropy is that of the dual, the same number for each prototype.
+    """
+
+    def slopes(part: slice, block: Any) -> np.ndarray:
+        tied, masses = assignment[part], weights[part]
+        share = tied_shares(block @ W.T, y_encoded[part], tied, labels)
+        entropy = masses @ xlogy(share, share).sum(axis=1)
+        share[np.arange(len(share)), tied] -= 1.0
+        gradient = (masses[:, None] * share).T @ block
+        return np.column_stack([gradient, np.full(len(W), entropy)])
+
+    return sum(row_blocks.map_blocks(slopes, X))
+
+
+class Screen(NamedTuple):
+    """What tells which swaps of two features cannot pay, whatever the refit is."""
+
+    #: (n_prototypes, n_features): What a weight gains by the bound of a dual point
+    gains: np.ndarray
+    #: A swap pays only if the gain of what comes in is larger by more
+    slack: float
+
+    def columns(
+        self, W: np.ndarray, first: int
+    ) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Of prototypes with swaps that may pay: columns used, and what may come in.
+
+        A bias is used without being counted.
+        """
+        n, columns = self.gains.shape[1], {}
+        for j in range(first, len(W)):
+            inside = W[j, :n] != 0
+            least = self.gains[j, inside].min(initial=np.inf)
+            into = np.flatnonzero(~inside & (self.gains[j] - least > self.slack))
+            if len(into):
+                always = np.arange(n, W.shape[1])
+                columns[j] = np.r_[np.flatnonzero(inside), always], into
+        return columns
+
+
+#: A refit is that much more exact than the relaxation; a gain pays that two of them
+#: tell apart.
+REFIT, PAYS = 0.1, 0.2
 
 #: Swaps are tried if the quadratic model lets the objective rise by that part at most.
 PROMISING = 2e-3
@@ -218,6 +278,33 @@ class TaskSearch:
 
         return problems.Solution(*row_blocks.solve_by_blocks(rows, work, at, step)[:-1])
 
+    def worth(self, lowest: float) -> float:
+        """Objective that another refit has to be below to pay."""
+        return (1.0 - PAYS * self.options.tol) * lowest
+
+    def cut(self, W: np.ndarray) -> Cut:
+        """Of the smooth loss, the bound by the dual point that belongs to W."""
+        task, weights = self.task, self.problem.weights
+        tied, n = (task.y_encoded, task.assignment, weights), self.problem.n_features
+        at = {"labels": task.prototype_labels, "W": W}
+        sums = dask_rows.over_rows(_slopes, self.problem.X, *tied, **at)
+        gains = sums[:, :-1] ** 2 / (2.0 * self.problem.ridge(self.parameters.lam))
+        return Cut(-sums[0, -1] - gains[task.first :, n:].sum(), gains[:, :n])
+
+    def screen(self, best: problems.Solution) -> Screen:
+        """Which swaps may pay; for losses without that bound, all."""
+        support = best.W[:, : self.problem.n_features] != 0
+        if LOSSES[self.parameters.loss] != SMOOTH:
+            return Screen(np.zeros(support.shape), -1.0)
+        cut = self.cut(best.W)
+        bound = cut.constant - cut.gains[support].sum()
+        return Screen(cut.gains, bound - self.worth(best.objective[-1]))
+
+    def is_enough(self, best: problems.Solution, relaxed: problems.Solution) -> bool:
+        """Whether no other prototypes are better by more than `tol`."""
+        bound = relaxed.objective[-1] - relaxed.gap[-1]
+        return best.objective[-1] - bound <= self.options.tol * best.objective[-1]
+
     def round_and_refit(
         self,
         relaxed: problems.Solution,
@@ -227,6 +314,7 @@ class TaskSearch:
         """Round the relaxation; `before` are an earlier fit's prototypes.
 
         Returns the refit of the largest shares, and that of a draw if it is better.
+        None is drawn where the relaxation's bound says that the first is good enough.
         """
         n, k, first = self.problem.n_features, self.parameters.k, self.task.first
         W = relaxed.W[:, :n]
@@ -234,6 +322,7 @@ class TaskSearch:
         share[:first] = 0.0
         tried: set[bytes] = set()
         solutions: list[problems.Solution] = []
+        cuts: list[Cut] = []
         for draw in range(self.parameters.n_draws + 1):
             support = (
                 draw_support(share, random) if draw else largest_shares(share, W, k)
@@ -243,27 +332,36 @@ class TaskSearch:
                 continue
             tried.add(support.tobytes())
             known = before is not None and np.array_equal(before[:, :n] != 0, support)
-            ceiling = solutions[-1].objective[-1] if solutions else np.inf
-            start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
+            lowest = solutions[-1].objective[-1] if solutions else np.inf
+            ceiling = self.worth(lowest)
+            if solutions and not cuts and LOSSES[self.parameters.loss] == SMOOTH:
+                cuts = [self.cut(relaxed.W), self.cut(solutions[0].W)]
+            if any(c.constant - c.gains[support].sum() >= ceiling for c in cuts):
+                continue
+            W_start = before if known else relaxed.W
+            if solutions and not known:
+                W_start = np.where(solutions[0].W != 0, solutions[0].W, relaxed.W)
+            start = Start(W_start, relaxed.curvature, ceiling)
             solution = self.refit(support, start)
-            if solution.objective[-1] < ceiling or not solutions:
+            if solution.objective[-1] < lowest or not solutions:
                 solutions = [*solutions[:1], solution]
-            if solution.status == STOPPED:
+            if solution.status == STOPPED or self.is_enough(solutions[0], relaxed):
                 break
         return solutions
 
     def swap_features(self, best: problems.Solution) -> problems.Solution:
         """Exchange one feature of one prototype at a time while that is better.
 
-        At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
-        most refits end after some steps, when their bound reaches the best objective.
+        At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model,
+        of those that the bound of the best leaves open; most refits end after some
+        steps, when their own bound reaches it.
         """
         n, left, improved = self.problem.n_features, self.parameters.n_swaps, True
         while improved and left > 0 and best.status != STOPPED:
             improved = False
             support, lowest = best.W[:, :n] != 0, best.objective[-1]
-            lam = self.parameters.lam
-            places, changes = swap_changes(self.problem, self.task, best.W, lam)
+            at = self.parameters.lam, self.screen(best)
+            places, changes = swap_changes(self.problem, self.task, best.W, *at)
             order = np.argsort(changes, axis=None)[:left]
             for place in order[changes.ravel()[order] < PROMISING * lowest]:
                 row, into = np.unravel_index(place, changes.shape)
@@ -271,7 +369,8 @@ class TaskSearch:
                 swapped, W = support.copy(), best.W.copy()
                 swapped[prototype, [out, into]] = False, True
                 W[prototype, out] = 0.0
-                solution = self.refit(swapped, Start(W, best.curvature, lowest))
+                start = Start(W, best.curvature, self.worth(lowest))
+                solution = self.refit(swapped, start)
                 left -= 1
                 if solution.objective[-1] < lowest:
                     best, improved = solution, True
@@ -314,8 +413,9 @@ def round_all(
     for task, solution, before in zip(problem.tasks, relaxed, earlier, strict=True):
         search = TaskSearch(problem, task, parameters, options)
         starts = search.round_and_refit(solution, random, before)
-        swapped = map(search.swap_features, starts)
-        rounded.append(min(swapped, key=lambda solution: solution.objective[-1]))
+        if not search.is_enough(starts[0], solution):
+            starts = [search.swap_features(start) for start in starts]
+        rounded.append(min(starts, key=lambda solution: solution.objective[-1]))
     return rounded
 
 
