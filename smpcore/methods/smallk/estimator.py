@@ -44,7 +44,8 @@ class SMaLLClassifier(PrototypeClassifier):
 
     The convex relaxation is solved, its prototypes are rounded to k weights and solved
     again, and features are exchanged one at a time while that lowers the objective.
-    The relaxation's bound says how far the result is from the best.
+    The relaxation's bound says how far the result is from the best; nothing is drawn or
+    exchanged once that is at most `tol`.
 
     Parameters
     ----------

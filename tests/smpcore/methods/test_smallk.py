@@ -1,5 +1,7 @@
 """SMaLLClassifier: bounds, supports, tasks of several classes, and what is refused."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +11,9 @@ from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import ConvergenceWarning
 
 from smpcore import SmpcoreError
+from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk import SMaLLClassifier
-from smpcore.methods.smallk.fit import draw_support, shares
+from smpcore.methods.smallk.fit import TaskSearch, draw_support, shares
 from smpcore.methods.smallk.kernel_support_norm import (
     project_shares,
     squared_support_norm,
@@ -172,6 +175,42 @@ def test_alternatives_refuse_a_search_that_ends_before_it_begins():
     small = SMaLLClassifier()
     with pytest.raises(SmpcoreError, match=r"seconds=-1\.0 should be a number"):
         small.alternatives(small.problem(*CANCER), seconds=-1.0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_swap_that_the_bound_rules_out_does_not_pay(n_classes):
+    case = make_sparse_case(3, n=8, k=3, n_classes=n_classes, m=90)
+    task, n = case.problem.tasks[0], case.n_features
+    search = TaskSearch(case.problem, task, case.parameters, SolverOptions(1e-3))
+    (start, *_) = search.round_and_refit(
+        case.solve(1e-6), np.random.RandomState(0), None
+    )
+    screen, support = search.screen(start), start.W[:, :n] != 0
+    worth, ruled_out = search.worth(start.objective[-1]), 0
+    for j in range(task.first, len(support)):
+        for out, into in product(*map(np.flatnonzero, (support[j], ~support[j]))):
+            if screen.gains[j, into] - screen.gains[j, out] > screen.slack:
+                continue
+            ruled_out += 1
+            swapped = support.copy()
+            swapped[j, [out, into]] = False, True
+            assert case.solve(1e-7, support=swapped).objective[-1] >= worth
+    assert ruled_out > 10
+
+
+def test_nothing_more_is_tried_where_the_first_refit_is_certified(monkeypatch):
+    rows, refits = CANCER, []
+    refit = TaskSearch.refit
+
+    def counted(search, *arguments):
+        refits.append(search.parameters.k)
+        return refit(search, *arguments)
+
+    monkeypatch.setattr(TaskSearch, "refit", counted)
+    small = SMaLLClassifier(k=24, lam=0.1).fit(*rows)
+    assert refits == [24] and small.gap_ <= small.tol * small.objective_
+    loose = SMaLLClassifier(k=2, lam=0.03).fit(*rows)
+    assert len(refits) > 10 and loose.gap_ > loose.tol * loose.objective_
 
 
 def test_no_swap_of_a_feature_lowers_the_objective():
