@@ -291,6 +291,13 @@ class TaskSearch:
         gains = sums[:, :-1] ** 2 / (2.0 * self.problem.ridge(self.parameters.lam))
         return Cut(-sums[0, -1] - gains[task.first :, n:].sum(), gains[:, :n])
 
+    def cuts(self, *points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Constants and gains of the cuts at some prototypes; of other losses, none."""
+        if LOSSES[self.parameters.loss] != SMOOTH:
+            return np.empty(0), np.empty((0, len(points[0]), self.problem.n_features))
+        made = [self.cut(W) for W in points]
+        return np.array([m.constant for m in made]), np.array([m.gains for m in made])
+
     def screen(self, best: problems.Solution) -> Screen:
         """Which swaps may pay; for losses without that bound, all."""
         support = best.W[:, : self.problem.n_features] != 0
@@ -322,7 +329,8 @@ class TaskSearch:
         share[:first] = 0.0
         tried: set[bytes] = set()
         solutions: list[problems.Solution] = []
-        cuts: list[Cut] = []
+        lowest, pays = np.inf, 1.0 - PAYS * self.options.tol
+        constants, gains, W_start = np.empty(0), np.empty((0, *W.shape)), relaxed.W
         for draw in range(self.parameters.n_draws + 1):
             support = (
                 draw_support(share, random) if draw else largest_shares(share, W, k)
@@ -331,22 +339,23 @@ class TaskSearch:
             if support.tobytes() in tried or not support.any():
                 continue
             tried.add(support.tobytes())
-            known = before is not None and np.array_equal(before[:, :n] != 0, support)
-            lowest = solutions[-1].objective[-1] if solutions else np.inf
-            ceiling = self.worth(lowest)
-            if solutions and not cuts and LOSSES[self.parameters.loss] == SMOOTH:
-                cuts = [self.cut(relaxed.W), self.cut(solutions[0].W)]
-            if any(c.constant - c.gains[support].sum() >= ceiling for c in cuts):
+            bounds = constants - gains[:, support].sum(axis=1)
+            if bounds.max(initial=-np.inf) >= pays * lowest:
                 continue
-            W_start = before if known else relaxed.W
-            if solutions and not known:
-                W_start = np.where(solutions[0].W != 0, solutions[0].W, relaxed.W)
-            start = Start(W_start, relaxed.curvature, ceiling)
+            known = before is not None and np.array_equal(before[:, :n] != 0, support)
+            begin = before if known else W_start
+            start = Start(begin, relaxed.curvature, pays * lowest)
             solution = self.refit(support, start)
             if solution.objective[-1] < lowest or not solutions:
                 solutions = [*solutions[:1], solution]
-            if solution.status == STOPPED or self.is_enough(solutions[0], relaxed):
+                lowest = solution.objective[-1]
+            if solution.status == STOPPED or self.parameters.n_draws == 0:
                 break
+            if len(tried) == 1:
+                if self.is_enough(solution, relaxed):
+                    break
+                constants, gains = self.cuts(relaxed.W, solution.W)
+                W_start = np.where(solution.W != 0, solution.W, relaxed.W)
         return solutions
 
     def swap_features(self, best: problems.Solution) -> problems.Solution:
