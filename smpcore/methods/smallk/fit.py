@@ -154,9 +154,9 @@ class Screen(NamedTuple):
         return columns
 
 
-#: A refit is that much more exact than the relaxation; a gain pays that two of them
-#: tell apart.
-REFIT, PAYS = 0.1, 0.2
+#: A refit is that much more exact than the relaxation; and a gain of less than the
+#: second part of `tol` does not pay: no more is done for it.
+REFIT, PAYS = 0.1, 0.03
 
 #: Swaps are tried if the quadratic model lets the objective rise by that part at most.
 PROMISING = 2e-3
@@ -346,7 +346,7 @@ class TaskSearch:
             begin = before if known else W_start
             start = Start(begin, relaxed.curvature, pays * lowest)
             solution = self.refit(support, start)
-            if solution.objective[-1] < lowest or not solutions:
+            if solution.objective[-1] < start.ceiling or not solutions:
                 solutions = [*solutions[:1], solution]
                 lowest = solution.objective[-1]
             if solution.status == STOPPED or self.parameters.n_draws == 0:
@@ -381,7 +381,7 @@ class TaskSearch:
                 start = Start(W, best.curvature, self.worth(lowest))
                 solution = self.refit(swapped, start)
                 left -= 1
-                if solution.objective[-1] < lowest:
+                if solution.objective[-1] < start.ceiling:
                     best, improved = solution, True
                     break
         return best

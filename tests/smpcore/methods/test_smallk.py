@@ -198,6 +198,13 @@ def test_a_swap_that_the_bound_rules_out_does_not_pay(n_classes):
     assert ruled_out > 10
 
 
+@pytest.mark.parametrize("table", [CANCER, WINE, IRIS])
+def test_what_was_given_up_is_not_the_model(table):
+    for k in (1, 2, 3):
+        fitted = SMaLLClassifier(2, k=k).fit(*table)
+        assert fitted.history_.status == CONVERGED, k
+
+
 def test_nothing_more_is_tried_where_the_first_refit_is_certified(monkeypatch):
     rows, refits = CANCER, []
     refit = TaskSearch.refit
