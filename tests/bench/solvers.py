@@ -42,9 +42,8 @@ from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.fit import begin_run
 from smpcore.methods.mprotsvm.problem import drawn_start
 from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.smp import SMPClassifier
-from smpcore.solvers.losses import LOSSES
 from smpcore.methods.smp.problem import SMPProblem, SMPState, solve_problem
+from smpcore.solvers.losses import LOSSES
 from tests.bench.methods import show
 
 TABLES = ("moons", "circles", "iris", "wine", "breast_cancer", "digits")
@@ -191,6 +190,8 @@ def gaps(options: argparse.Namespace) -> None:
     print(
         "objective higher than before by more than 1e-6:", ", ".join(higher) or "none"
     )
+
+
 def wide_rows(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """300 standardised rows of 2,000 columns."""
     X, y = make_classification(
