@@ -15,6 +15,8 @@ PASSED = ROOT / "tests/nightly.json"
 CHIP = ("smpcore/codegen/**/*", "smpcore/chips/*.[!j]*", "smpcore/model/*.py")
 CHIP += ("tests/smpcore/codegen/[!t]*.py", "tests/smpcore/codegen/toolchain.py")
 FITS = ("smpcore/methods/**/*.py", "smpcore/solvers/*.py")
+PAPERS = ("smpcore/papers/**/*", "smpcore/datasets/*.py", "smpcore/baselines/*.py")
+PAPERS += FITS
 CLUSTER = ("smpcore/evaluation/*.py", "smpcore/threads.py", "tests/clusters.py")
 SMPCORE = ("smpcore/**/*.py", *CHIP, "tests/smpcore/codegen/test_stream.py")
 SMPCORE += ("tests/clusters.py",)
@@ -25,6 +27,7 @@ WATCHED = {
     "tests/smpcore/evaluation/test_engine.py": CLUSTER,
     "tests/smpcore/evaluation/test_executors.py": CLUSTER,
     "tests/smpcore/papers/test_trials.py": ("smpcore/papers/**/*.py", *FITS),
+    "tests/smpcore/papers/test_stored.py": PAPERS,
     "tests/smpcore/methods/test_dask_rows.py": (*FITS, "tests/clusters.py"),
     "tests/smpcore/methods/test_row_files.py": (*FITS, "smpcore/datasets/*.py"),
     "tests/smpcore/datasets/test_openml_sets.py": ("smpcore/datasets/*.py",),
