@@ -23,7 +23,7 @@ model that it is:
 True
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -42,9 +42,10 @@ from smpcore.papers.findings import (
     differences,
     first_line,
     overview,
-    summary,
     table_of,
 )
+from smpcore.papers.note import hardly_fails, note
+from smpcore.papers.readings import beside, other_readings
 from smpcore.papers.trial_files import (
     SHIPPED,
     Measured,
@@ -80,8 +81,8 @@ _MODULES = {
     "all": ("comparison", "experiments"),
 }
 
-EXPERIMENTS: tuple[Experiment, ...] = tuple(
-    replace(
+_DECLARED = {
+    one.name: replace(
         one,
         paper=paper,
         protocol=conclusions.protocol_of(one.name, vars(module)),
@@ -89,4 +90,17 @@ EXPERIMENTS: tuple[Experiment, ...] = tuple(
     for paper, (folder, *names) in _MODULES.items()
     for module in (import_module(f"smpcore.papers.{folder}.{name}") for name in names)
     for one in module.EXPERIMENTS
-)
+}
+
+
+def _with_others() -> Iterator[Experiment]:
+    """Each experiment with those of its other readings, which follow it."""
+    for one in _DECLARED.values():
+        others = tuple(_DECLARED[name] for name in beside(one.name))
+        anew = other_readings(replace(one, others=others))
+        readings = (anew,) if anew else ()
+        yield replace(one, others=(*others, *readings))
+        yield from readings
+
+
+EXPERIMENTS: tuple[Experiment, ...] = tuple(_with_others())

@@ -1,4 +1,7 @@
-"""Run the papers' experiments: ``python -m smpcore.papers list | run NAME | all``."""
+"""Run the papers' experiments, or write what holds of them.
+
+``python -m smpcore.papers list | note FILE | run NAME | all``.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,14 @@ from smpcore.papers import (
     compare,
     compared,
     missing_data,
+    note,
     overview,
     read_measured,
     run_experiment,
-    summary,
     table_of,
 )
 from smpcore.papers.trial_files import MEASURED_HERE, begin_process, together
+from smpcore.report import markdown_files, printed
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,14 +51,13 @@ def _parser() -> argparse.ArgumentParser:
         description="The experiments of the five papers: reported beside measured. "
         "Stopped or killed, the same command goes on where it was.",
     )
-    commands = parser.add_subparsers(
-        required=True, metavar="list | summary | run | all"
-    )
+    commands = parser.add_subparsers(required=True, metavar="list | note | run | all")
     listed = commands.add_parser("list", help="all experiments with their status")
     listed.set_defaults(do=_list, again=False)
     listed.add_argument("--format", choices=("text", "csv"), default="text")
-    written = commands.add_parser("summary", help="what holds of the papers")
-    written.set_defaults(do=_summary)
+    written = commands.add_parser("note", help="write what holds of the papers")
+    written.set_defaults(do=_note)
+    written.add_argument("file", type=Path, help="ends with .html or .md")
     one = commands.add_parser("run", help="run one experiment, by its name")
     one.set_defaults(do=_run)
     one.add_argument("name")
@@ -94,9 +97,25 @@ def _list(args: argparse.Namespace) -> None:
     print("\npython -m smpcore.papers run NAME measures one of them.")
 
 
-def _summary(args: argparse.Namespace) -> None:
-    place = _place(args)
-    print(summary(EXPERIMENTS, lambda one: table_of(one, place)), end="")
+def _note(args: argparse.Namespace) -> None:
+    if args.file.suffix not in (".html", ".md"):
+        raise SmpcoreError(f"{args.file}: a note is a file of .html or .md.")
+    place, tables = _place(args), {}
+
+    def known(one: Experiment) -> pd.DataFrame:
+        key = one.name, one.repetitions
+        if key not in tables:
+            tables[key] = table_of(one, place)
+        return tables[key]
+
+    section, folder = note(EXPERIMENTS, known), args.file.parent
+    if args.file.suffix == ".html":
+        args.file.write_text(printed(section), "utf-8")
+        return
+    for name, content in markdown_files(section, args.file.name).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def _run(args: argparse.Namespace) -> bool:

@@ -17,9 +17,11 @@ import numpy as np
 import pandas as pd
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
-NOT_TESTED = "not tested here"
+DEPENDS, NOT_TESTED = "depends on the reading", "not tested here"
 #: From the best to the worst.
-VERDICTS = HOLDS, IN_PART, FAILS
+VERDICTS = HOLDS, DEPENDS, IN_PART, FAILS
+#: How often our numbers are shuffled between models.
+N_SHUFFLES = 400
 
 
 class Numbers:
@@ -30,14 +32,38 @@ class Numbers:
         places = [None if np.isnan(at) else at for at in rows["at"]]
         keys = zip(rows["model"], rows["measure"], places, strict=True)
         self._values = dict(zip(keys, rows[column], strict=True))
+        #: Model -> the one whose numbers are given for it.
+        self.swapped: dict[str, str] = {}
+        #: Models, and places of each measure, that were looked at.
+        self.models: set[str] = set()
+        self.places: dict[str, dict[float | None, None]] = {}
 
     def __call__(self, model: str, measure: str, at: float | None = None) -> float:
         """A number of a model, or of its curve at a place."""
-        return float(self._values.get((model, measure, at), np.nan))
+        self.models.add(model)
+        places = self.places.setdefault(measure, {})
+        places.setdefault(at)
+        name = self.swapped.get(model, model)
+        # One that is given for another may have its number at another place.
+        tried = (at,) if name == model else (at, *reversed(places))
+        for one in tried:
+            if (value := self._values.get((name, measure, one))) is not None:
+                return float(value)
+        return float("nan")
+
+    @property
+    def rivals(self) -> list[str]:
+        """All models that have one of the numbers that were looked at."""
+        places = self.places
+        keys = (key for key in self._values if key[2] in places.get(key[1], ()))
+        return [*dict.fromkeys(key[0] for key in keys)]
 
     def curve(self, model: str, measure: str) -> np.ndarray:
         """The values of a curve, along its axis."""
         values = self._values.items()
+        self.models.add(model)
+        self.places.setdefault(measure, {key[2]: None for key in self._values})
+        model = self.swapped.get(model, model)
         points = [(key[2], x) for key, x in values if key[:2] == (model, measure)]
         return np.array([x for _, x in sorted(points)])
 
@@ -83,7 +109,7 @@ class Conclusion(NamedTuple):
     """A sentence of a paper, and what tells whether it holds.
 
     ``reading`` is how its words are taken where they leave that open; `is_main` says
-    whether it is in the summary of all papers.
+    whether it is in the summary of all papers; `name` is that of its check.
     """
 
     words: str
@@ -91,6 +117,7 @@ class Conclusion(NamedTuple):
     check: Check
     reading: str
     is_main: bool
+    name: str = ""
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -112,6 +139,7 @@ def conclusions_of(experiment: str, checks: Mapping[str, Check]) -> list[Conclus
             checks[line["check"]],
             line["reading"],
             line["main"] == "yes",
+            line["check"],
         )
         for line in _lines()
         if line["experiment"] == experiment
@@ -156,33 +184,80 @@ class Finding(NamedTuple):
     printed_held: float
     printed_n: int
 
+    @property
+    def above(self) -> float:
+        """The share of comparisons in which it holds."""
+        return self.held / self.n if self.n else np.nan
 
-def _count(check: Check, table: pd.DataFrame, column: str) -> tuple[float, int]:
-    """In how many comparisons it holds, and how many there are."""
+
+class Tested(NamedTuple):
+    """Numbers of each data set: those measured here, and those of the paper."""
+
+    measured: list[Numbers]
+    printed: list[Numbers]
+
+
+def numbers_of(table: pd.DataFrame) -> Tested:
+    """The numbers of an experiment's table, by data set."""
+    return Tested(*(_by_data(table, one) for one in ("measured", "reported")))
+
+
+def _by_data(table: pd.DataFrame, column: str) -> list[Numbers]:
     known = table[table[column].notna()]
-    each = np.array(
-        [
-            float(held)
-            for data, rows in known.groupby("data", sort=False)
-            for held in check(Numbers(str(data), rows, column))
-        ]
-    )
-    return float(np.nansum(each)), int(np.isfinite(each).sum())
+    by_data = known.groupby("data", sort=False)
+    return [Numbers(str(data), rows, column) for data, rows in by_data]
 
 
-def finding_of(conclusion: Conclusion, table: pd.DataFrame) -> Finding:
+def _count(check: Check, numbers: Iterable[Numbers]) -> tuple[float, int]:
+    """In how many comparisons it holds, and how many there are."""
+    each = [float(held) for one in numbers for held in check(one)]
+    known = [held for held in each if held == held]  # NaN is not
+    return sum(known), len(known)
+
+
+def _is_enough(held: float, n: int, wanted: float) -> bool:
+    return n > 0 and held / n >= wanted - 1e-9
+
+
+def finding_of(check: Check, numbers: Tested, wanted: float | None = None) -> Finding:
     """Test a conclusion on the numbers of its experiment.
 
     It holds if it does so in every comparison, or as often as in the paper's own
-    numbers; in part, if in half of them or more.
+    numbers, or in the share of them that is wanted; in part, if in half or more.
     """
-    held, n = _count(conclusion.check, table, "measured")
-    printed, n_printed = _count(conclusion.check, table, "reported")
-    wanted = printed / n_printed if n_printed else 1.0
+    held, n = _count(check, numbers.measured)
+    printed, n_printed = _count(check, numbers.printed)
+    if wanted is None:
+        wanted = printed / n_printed if n_printed else 1.0
     if not n:
         verdict = NOT_TESTED
-    elif held / n >= wanted - 1e-9:
+    elif _is_enough(held, n, wanted):
         verdict = HOLDS
     else:
         verdict = IN_PART if held / n >= 0.5 else FAILS
     return Finding(verdict, held, n, printed, n_printed)
+
+
+def shuffled_share(check: Check, numbers: Tested) -> float:
+    """How often a conclusion would hold if no model were better than another.
+
+    Of each data set, the numbers of all models that have those that it looks at are
+    given to one another, `N_SHUFFLES` times with a seed. NaN where it compares none.
+    """
+    printed, n_printed = _count(check, numbers.printed)
+    wanted = printed / n_printed if n_printed else 1.0
+    random, totals = np.random.default_rng(0), [(0.0, 0)] * N_SHUFFLES
+    compared = False
+    for one in numbers.measured:
+        if isinstance(check, Holds) or not _count(check, [one])[1]:
+            continue
+        models, before = one.rivals, one.swapped
+        compared |= len(one.models) > 1
+        places = np.tile(np.arange(len(models)), (N_SHUFFLES, 1))
+        for i, order in enumerate(random.permuted(places, axis=1).tolist()):
+            one.swapped = {a: models[b] for a, b in zip(models, order, strict=True)}
+            held, n = _count(check, [one])
+            totals[i] = totals[i][0] + held, totals[i][1] + n
+        one.swapped = before
+    passed = [_is_enough(*total, wanted) for total in totals]
+    return float(np.mean(passed)) if compared else float("nan")

@@ -80,9 +80,10 @@ class Case:
     def of(self, model: str) -> Outcome:
         """What another model has measured on the same division."""
         other = replace(self, trial=self.trial._replace(model=model))
-        key = self.experiment.measure, self.dataset.digest, other.trial
+        experiment = self.experiment
+        key = experiment.measure, experiment.divide, self.dataset.digest, other.trial
         if key not in _known:
-            _known[key] = self.experiment.measure(other)
+            _known[key] = experiment.measure(other)
         return _known[key]
 
 
@@ -133,7 +134,8 @@ class Experiment:
     summary : callable, optional
         More measures of a trial, from its outcome.
     checks : mapping of str to callable
-        What tests the sentences of ``conclusions.csv``, by their names there.
+        What tests the sentences of ``conclusions.csv``, by their names there, and
+        other readings of them.
     reported : tuple of Reported
         Numbers that the paper prints.
     settings : tuple of str or of pairs of str
@@ -156,6 +158,8 @@ class Experiment:
         prints are of data that are not here.
     values : mapping of str to object
         Settings of the paper's method that Explore opens where trials name none.
+    others : tuple of Experiment
+        Those whose trials are other readings of its conclusions.
     """
 
     name: str
@@ -181,6 +185,7 @@ class Experiment:
     omitted: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
+    others: tuple[Experiment, ...] = ()
 
     @property
     def command(self) -> str:

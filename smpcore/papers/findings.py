@@ -7,7 +7,7 @@ Comparisons of Classifiers over Multiple Data Sets. JMLR 7, 2006.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +19,15 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.comparison import on_front
 from smpcore.methods import METHODS
 from smpcore.papers.conclusions import (
-    FAILS,
-    HOLDS,
-    IN_PART,
     NOT_TESTED,
-    Finding,
+    VERDICTS,
+    Conclusion,
     finding_of,
+    numbers_of,
+    shuffled_share,
 )
 from smpcore.papers.experiment import Experiment, Reported, by_name
+from smpcore.papers.readings import TableOf, multiverse
 from smpcore.papers.trial_files import (
     SHIPPED,
     Measured,
@@ -201,8 +202,6 @@ COLUMNS = (
     "seconds",
     "status",
 )
-#: Numbers of an experiment, from `table_of`.
-TableOf = Callable[[Experiment], pd.DataFrame]
 #: What tells a number of an experiment from the others.
 Key = tuple[str, str, str, float | None]
 
@@ -347,12 +346,14 @@ def overview(experiments: Sequence[Experiment], table_of: TableOf) -> pd.DataFra
         Columns ``paper, experiment, where, command, conclusions, numbers, status``: how
         many conclusions hold, which verdicts numbers have, and what is missing.
     """
-    return pd.DataFrame([_line(one, table_of(one)) for one in experiments])
+    return pd.DataFrame([_line(one, table_of) for one in experiments])
 
 
-def _line(experiment: Experiment, table: pd.DataFrame) -> dict[str, str]:
-    each = [finding_of(one, table).verdict for one in experiment.conclusions]
-    counts = {one: each.count(one) for one in (HOLDS, IN_PART, FAILS, NOT_TESTED)}
+def _line(experiment: Experiment, table_of: TableOf) -> dict[str, str]:
+    table = table_of(experiment)
+    lines = experiment.conclusions
+    each = [multiverse(one, experiment, table_of).verdict for one in lines]
+    counts = {one: each.count(one) for one in (*VERDICTS, NOT_TESTED)}
     return {
         "paper": experiment.paper,
         "experiment": experiment.name,
@@ -390,7 +391,7 @@ def _of(held: float, n: int) -> str:
 def conclusions_table(
     experiments: Sequence[Experiment], table_of: TableOf, main: bool = True
 ) -> pd.DataFrame:
-    """What papers conclude, and how often it holds.
+    """What papers conclude, and in how many readings it holds.
 
     Parameters
     ----------
@@ -404,29 +405,50 @@ def conclusions_table(
     Returns
     -------
     DataFrame
-        A row for each sentence with the columns ``paper, verdict, here, printed, claim,
-        where, reading, experiment``; here and printed say in how many comparisons it
-        holds in the numbers that are measured here and in those of the paper.
+        A row for each sentence with the columns ``paper, kind, verdict, readings,
+        here, printed, best, chance, claim, where, reading, open, experiment``. Kind is
+        one of the verdicts, without what it depends on. Readings say in how many it
+        holds; here and printed in how many comparisons it does, in our
+        own reading, in the numbers that are measured here and in those of the paper;
+        best is the reading that favours the paper most, chance how often it would hold
+        with our numbers shuffled between models, and open what is not measured.
     """
-    rows = []
-    for one in experiments:
-        lines = [line for line in one.conclusions if line.is_main or not main]
-        numbers = table_of(one) if lines else None
-        for line in lines:
-            finding: Finding = finding_of(line, numbers)
-            rows.append(
-                {
-                    "paper": METHODS[one.paper].title.split(":")[0],
-                    "verdict": finding.verdict,
-                    "here": _of(finding.held, finding.n),
-                    "printed": _of(finding.printed_held, finding.printed_n),
-                    "claim": f"“{line.words}”",
-                    "where": line.where,
-                    "reading": line.reading,
-                    "experiment": one.name,
-                }
-            )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        [
+            _concluded(line, one, table_of)
+            for one in experiments
+            for line in one.conclusions
+            if line.is_main or not main
+        ]
+    )
+
+
+def _concluded(
+    line: Conclusion, experiment: Experiment, table_of: TableOf
+) -> dict[str, str]:
+    """A row of `conclusions_table`."""
+    result = multiverse(line, experiment, table_of)
+    first, best = result.first, result.best_finding
+    chance = shuffled_share(line.check, numbers_of(table_of(experiment)))
+    readings = f"{result.n_holds} of {result.n}" if result.n > 1 else ""
+    if not readings and result.unmeasured:
+        readings = "one only"
+    favours = f"{result.best} ({_of(best.held, best.n)})" if result.best else ""
+    return {
+        "paper": METHODS[experiment.paper].title.split(":")[0],
+        "kind": result.verdict,
+        "verdict": result.words,
+        "readings": readings,
+        "here": _of(first.held, first.n),
+        "printed": _of(first.printed_held, first.printed_n),
+        "best": favours,
+        "chance": "" if np.isnan(chance) else f"{100 * chance:.0f} %",
+        "claim": f"“{line.words}”",
+        "where": line.where,
+        "reading": line.reading,
+        "open": "; ".join(result.unmeasured),
+        "experiment": experiment.name,
+    }
 
 
 def lead(experiment: Experiment, table: pd.DataFrame) -> str:
@@ -448,7 +470,7 @@ def lead(experiment: Experiment, table: pd.DataFrame) -> str:
     if not experiment.ranked or check is None:
         return ""
     (line,) = experiment.conclusions
-    finding, of = finding_of(line, table), experiment.ranked
+    finding, of = finding_of(line.check, numbers_of(table)), experiment.ranked
     if finding.verdict == NOT_TESTED:
         return ""
     here = mean_ranks(table, of)
@@ -480,21 +502,6 @@ def _instead(experiments: Sequence[Experiment], table_of: TableOf, model: str) -
     )
 
 
-def _other_protocols(
-    experiments: Sequence[Experiment], table_of: TableOf, one: Experiment
-) -> str:
-    """Say how often the same sentence holds under other protocols."""
-    words = {line.words for line in one.conclusions}
-    parts = [
-        f"{line.reading}: {_of(finding.held, finding.n)} ({other.name})"
-        for other in experiments
-        for line in other.conclusions
-        if line.words in words and other.name != one.name
-        for finding in [finding_of(line, table_of(other))]
-    ]
-    return f"Tried, too: {'; '.join(parts)}." if parts else ""
-
-
 def first_line(experiments: Sequence[Experiment], table_of: TableOf, name: str) -> str:
     """Say first of a table of accuracies what it is printed for, and what is found.
 
@@ -516,9 +523,8 @@ def first_line(experiments: Sequence[Experiment], table_of: TableOf, name: str) 
     text = lead(one, table_of(one))
     if not text:
         return ""
-    more = _other_protocols(experiments, table_of, one)
     size = _instead(experiments, table_of, one.checks["lead"].model)
-    return " ".join(part for part in (text, more, size) if part)
+    return f"{text} {size}"
 
 
 def differences(
@@ -557,58 +563,3 @@ def differences(
             parts.append(rows.assign(experiment=one.name))
             decided.append(f"{one.name}: {text}")
     return pd.concat(parts), decided
-
-
-_ABOUT = """# What holds of five papers on small prototype classifiers
-
-Measured by this program, with solvers of its own; written by
-`python -m smpcore.papers summary`. **Papers** has the numbers, and the commands that
-measure them. A sentence of a paper *holds* if it does so in every comparison (data set,
-and model where it is about several), or as often as in the paper's own numbers; *in
-part*, if in half of them or more. What a paper leaves open is read as the second line
-says. Printed: how often it holds in the numbers that the paper itself prints.
-"""
-_NUMBERS = """## Printed numbers
-
-Means over the data sets of a table are *reproduced* if two one-sided tests find them
-within a margin that was fixed before; they *differ* if another test, corrected for
-their number, says so; else the paper's five divisions of the rows are too few to tell.
-The placebo rate is how often printed means of other models would be called reproduced.
-"""
-
-
-def _block(row: pd.Series) -> str:
-    """A sentence with its verdict, as an item of a list."""
-    counts = f": {row['here']}" if row["here"] else ""
-    printed = f", printed {row['printed']}" if row["printed"] else ""
-    reading = f"\n  Read as: {row['reading']}." if row["reading"] else ""
-    return (
-        f"- {row['claim']} ({row['where']})\n  **{row['verdict']}**{counts}{printed} "
-        f"(`{row['experiment']}`).{reading}"
-    )
-
-
-def summary(experiments: Sequence[Experiment], table_of: TableOf) -> str:
-    """Say on two pages what holds of the papers, in Markdown.
-
-    Parameters
-    ----------
-    experiments : sequence of Experiment
-        Those of all papers.
-    table_of : callable
-        ``table_of(experiment)`` gives its numbers.
-
-    Returns
-    -------
-    str
-    """
-    parts = [_ABOUT]
-    for key, method in METHODS.items():
-        chosen = [one for one in experiments if one.paper == key]
-        parts.append(f"## {method.title.split(':')[0]}\n\n{method.reference}\n")
-        lines = [first_line(experiments, table_of, one.name) for one in chosen]
-        parts += [f"{line}\n" for line in lines if line]
-        rows = conclusions_table(chosen, table_of)
-        parts.append("\n".join(map(_block, rows.to_dict("records"))) + "\n")
-    _, decided = differences(experiments, table_of)
-    return "\n".join([*parts, _NUMBERS, *(f"- {one}" for one in decided)]) + "\n"

@@ -41,13 +41,16 @@ def prepared(dataset: Dataset, train: np.ndarray, test: np.ndarray) -> Halves:
     return Halves(X, dataset.y[train], X_test, dataset.y[test])
 
 
-def halves(dataset: Dataset, repetition: int) -> Halves:
-    """Divide the rows at random, stratified where there are classes."""
+def halves(dataset: Dataset, repetition: int, share: float = 0.5) -> Halves:
+    """Divide the rows at random, stratified where there are classes.
+
+    ``share`` of them are for training.
+    """
     rows, classes = np.arange(dataset.n_samples), None
     if dataset.task == "classification":
         classes = dataset.y
     parts = train_test_split(
-        rows, test_size=0.5, random_state=repetition, stratify=classes
+        rows, test_size=1.0 - share, random_state=repetition, stratify=classes
     )
     return prepared(dataset, *parts)
 
@@ -60,9 +63,11 @@ def standardised(rows: Halves) -> Halves:
     return Halves(X, rows.y, X_test, rows.y_test)
 
 
-def standardised_halves(dataset: Dataset, repetition: int) -> Halves:
-    """Random halves, standardised by the training rows."""
-    return standardised(halves(dataset, repetition))
+def standardised_halves(
+    dataset: Dataset, repetition: int, share: float = 0.5
+) -> Halves:
+    """Random halves, or another share for training, standardised by these rows."""
+    return standardised(halves(dataset, repetition, share))
 
 
 def scaled_numbers(rows: Halves) -> Halves:

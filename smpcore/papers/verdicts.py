@@ -59,12 +59,16 @@ class Verdicts:
     placebo : float
         Share that is called reproduced of printed means of other models which are
         further from a model's own than the margin; NaN if there are none.
+    permuted : float
+        Share that is called reproduced of all printed means of other models: where it
+        is as large as that of the models' own, the table cannot fail.
     power : float
         Share of models that would be called reproduced if all were equal.
     """
 
     rows: pd.DataFrame
     placebo: float
+    permuted: float
     power: float
 
     @property
@@ -92,6 +96,12 @@ class Verdicts:
         )
         if not self.is_used:
             placebo += ", so the rule is not used"
+        if np.isfinite(self.permuted):
+            right = 100 * (self.rows["verdict"] == REPRODUCED).mean()
+            placebo += (
+                f"; with its columns permuted {100 * self.permuted:.0f} % would be called "
+                f"reproduced, in order {right:.0f} %"
+            )
         margin, decided = self.rows["margin"].iloc[0], 100 * (1 - undecided / n)
         return (
             f"Of {n} means: {self.short} (margin {margin:g}; decided {decided:.0f} %; "
@@ -169,14 +179,14 @@ def _samples(cells: pd.DataFrame) -> tuple[np.ndarray, _Sample, _Sample]:
 
 
 def _placebos(printed: _Sample, measured: _Sample, margin: float) -> np.ndarray:
-    """Of each printed mean of another model that is far enough: is it reproduced?"""
+    """Of each printed mean of another model: is it reproduced, and is it far enough?"""
     random, means = np.random.default_rng(0), np.nanmean(printed.mean, axis=1)
     models = np.arange(len(means))
     orders = np.array([random.permutation(models) for _ in range(N_DRAWS)])
     orders = orders[(orders != models).all(axis=1)]
     tests = _tested(_Sample(*(part[orders] for part in printed)), measured, margin)
     far = np.abs(means[orders] - means) > margin
-    return tests["p not equal"].to_numpy()[far.ravel()] < LEVEL
+    return np.column_stack([tests["p not equal"] < LEVEL, far.ravel()])
 
 
 def verdicts(table: pd.DataFrame) -> Verdicts:
@@ -206,10 +216,13 @@ def verdicts(table: pd.DataFrame) -> Verdicts:
         drawn = _tested(*(one.drawn(random) for one in samples), margin)
         equal.append(drawn["p not equal"] < LEVEL)
     if not rows:
-        return Verdicts(pd.DataFrame({"verdict": []}), np.nan, np.nan)
+        return Verdicts(pd.DataFrame({"verdict": []}), np.nan, np.nan, np.nan)
     results, hits = pd.concat(rows, ignore_index=True), np.concatenate(passed)
     results["p different"] = holm(results["p different"])
-    placebo = float(hits.mean()) if len(hits) else np.nan
+    far = hits[hits[:, 1], 0]
+    placebo, permuted = (
+        float(one.mean()) if len(one) else np.nan for one in (far, hits[:, 0])
+    )
     equal_within, differ = (
         results[f"p {one}"] < LEVEL for one in ("not equal", "different")
     )
@@ -217,9 +230,8 @@ def verdicts(table: pd.DataFrame) -> Verdicts:
     names = np.where(equal_within, REPRODUCED, names)
     if placebo > MOST_PLACEBOS:
         names = np.full(len(names), UNDECIDED)
-    return Verdicts(
-        results.assign(verdict=names), placebo, float(np.concatenate(equal).mean())
-    )
+    power = float(np.concatenate(equal).mean())
+    return Verdicts(results.assign(verdict=names), placebo, permuted, power)
 
 
 def relative_differences(table: pd.DataFrame, base: str) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from smpcore.report.document import (
     summary_section,
     typical_row,
 )
-from smpcore.report.manuscript import manuscript
+from smpcore.report.manuscript import manuscript, markdown_files
 from smpcore.report.resampling import (
     instability_section,
     optimism_section,

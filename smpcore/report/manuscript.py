@@ -95,6 +95,26 @@ class _Manuscript:
         yield f"Table {self.n_tables}: {name}"
 
 
+def markdown_files(section: Section, name: str) -> dict[str, bytes]:
+    """Write a section alone as Markdown, with its tables and pictures beside it.
+
+    Parameters
+    ----------
+    section : Section
+        Its title is that of the text.
+    name : str
+        Of the file with the text.
+
+    Returns
+    -------
+    dict of str to bytes
+        The files by their names.
+    """
+    written = _Manuscript()
+    text = "\n\n".join(written.section(section, 1)) + "\n"
+    return written.files | {name: text.encode("utf-8", "replace")}
+
+
 def _paragraph(text: str) -> str:
     return _START.sub(r"\1\\", escape_markdown(text))
 

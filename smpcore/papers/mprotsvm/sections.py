@@ -45,11 +45,13 @@ SOLVERS = {"whole rows, T0 = 10 C": FIRST, "whole rows, no annealing": 0.0}
 _OBJECTIVE, _ERROR = "objective with best assignments", "test error"
 
 
-def as_printed(problem: SVMProblem, T: float) -> Iterator[tuple[int, np.ndarray]]:
+def as_printed(
+    problem: SVMProblem, T: float, C: float
+) -> Iterator[tuple[int, np.ndarray]]:
     """Sweeps and prototypes after each sweep of the paper's search."""
-    dual, R = dual_of(problem, PRICE), len(problem.prototype_labels)
+    dual, R = dual_of(problem, C), len(problem.prototype_labels)
     random = np.random.RandomState(problem.seed)
-    temperatures = T, COOLING, COLD * PRICE
+    temperatures = T, COOLING, COLD * C
     for n, phase, A, tied, _ in search(
         dual, problem.assignment, R, temperatures, random
     ):
@@ -60,10 +62,10 @@ def as_printed(problem: SVMProblem, T: float) -> Iterator[tuple[int, np.ndarray]
 
 
 def by_rows(
-    problem: SVMProblem, temperature: float
+    problem: SVMProblem, temperature: float, C: float
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Sweeps and prototypes at each certificate of our solver, from one start."""
-    estimator = MultiPrototypeSVC(C=PRICE, temperature=temperature, cooling=COOLING)
+    estimator = MultiPrototypeSVC(C=C, temperature=temperature, cooling=COOLING)
     options = SolverOptions(tol=1e-2, max_iter=SWEEPS[-1], record=1)
     run = begin_run(problem, estimator, options, None, (0.0, 1.0))
     run.go()
@@ -73,23 +75,24 @@ def by_rows(
         yield int(monitor.rows[place][0]), M
 
 
-def best_objective(problem: SVMProblem, M: np.ndarray) -> float:
+def best_objective(problem: SVMProblem, M: np.ndarray, C: float) -> float:
     """The objective (6) if every row is assigned to its best prototype."""
     F = problem.X @ M
     same_class = problem.prototype_labels == problem.y_encoded[:, None]
     best = np.where(same_class, F, -np.inf).max(axis=1)
     rival = np.where(same_class, -np.inf, F).max(axis=1)
     slack = np.maximum(1.0 - best + rival, 0.0)
-    return float(0.5 * (M**2).sum() + PRICE * problem.shares @ slack)
+    return float(0.5 * (M**2).sum() + C * problem.shares @ slack)
 
 
 def _annealed(case: Case) -> Outcome:
     """The search on one half of the rows, its prototypes on the other."""
     rows = case.rows
-    estimator = MultiPrototypeSVC(COUNT, PRICE, random_state=case.trial.repetition)
+    values, C = case.experiment.values, case.experiment.values["C"]
+    estimator = MultiPrototypeSVC(**values, random_state=case.trial.repetition)
     problem = estimator.problem(rows.X, rows.y)
     run = as_printed if case.trial.model in PRINTED else by_rows
-    states = [*run(problem, case.declared)]
+    states = [*run(problem, case.declared, C)]
     scaled = (rows.X_test - problem.center) / problem.scale
     X_test = np.column_stack([scaled, np.ones(len(scaled))])
 
@@ -101,10 +104,10 @@ def _annealed(case: Case) -> Outcome:
     for n in SWEEPS:
         M = [M for sweeps, M in states if sweeps <= n][-1:]
         if M:
-            curves[_OBJECTIVE][n] = best_objective(problem, M[0])
+            curves[_OBJECTIVE][n] = best_objective(problem, M[0], C)
             curves[_ERROR][n] = error(M[0])
     n_sweeps, M = states[-1]
-    measures = {_OBJECTIVE: best_objective(problem, M), _ERROR: error(M)}
+    measures = {_OBJECTIVE: best_objective(problem, M, C), _ERROR: error(M)}
     return Outcome(measures | {"sweeps": n_sweeps}, curves)
 
 

@@ -264,9 +264,9 @@ def _lead(numbers: Numbers) -> list[float]:
     return [numbers(LVQ, ERROR, n) - numbers(OURS, ERROR, n) for n in counts]
 
 
-def _below_with_few(numbers: Numbers) -> Iterator[float]:
+def _below_with_few(numbers: Numbers, limit: float = 0.0) -> Iterator[float]:
     lead = _lead(numbers)
-    yield where_known(min(lead[:-1]) > 0, *lead)
+    yield where_known(min(lead[:-1]) > limit, *lead)
 
 
 def _nearer_with_many(numbers: Numbers) -> Iterator[float]:
@@ -274,9 +274,9 @@ def _nearer_with_many(numbers: Numbers) -> Iterator[float]:
     yield where_known(lead[-1] < lead[0], *lead)
 
 
-def _near_kernels(numbers: Numbers) -> Iterator[float]:
+def _near_kernels(numbers: Numbers, limit: float = 0.02) -> Iterator[float]:
     pair = numbers(OURS, ERROR, MANY), numbers(POLYNOMIAL, ERROR)
-    yield where_known(pair[0] <= pair[1] + 0.02, *pair)
+    yield where_known(pair[0] <= pair[1] + limit, *pair)
 
 
 #: What the text says of Table 1, and of the response time.

@@ -163,10 +163,10 @@ def measures(case: Case) -> Outcome:
     return Outcome({TEST: test, TRAINING: accuracy(fitted, rows.X, rows.y)})
 
 
-def _far(numbers: Numbers) -> Iterator[float]:
+def _far(numbers: Numbers, limit: float = 0.05) -> Iterator[float]:
     """Whether RSVM or GB is far above SMP."""
     two, *others = (numbers(one, TEST) for one in (TWO, "RSVM", "GB"))
-    yield where_known(max(others) - two >= 0.05, two, *others)
+    yield where_known(max(others) - two >= limit, two, *others)
 
 
 #: Prototypes per class along the axis of the experiment on overfitting.
@@ -189,13 +189,13 @@ def _largest_gap(outcome: Outcome) -> dict[str, float]:
     return {"largest gap": max(training[p] - test[p] for p in PROTOTYPES)}
 
 
-def _overfits(numbers: Numbers) -> Iterator[float]:
+def _overfits(numbers: Numbers, limit: float = 0.02) -> Iterator[float]:
     """Whether the gap grows with prototypes at the small lambda only."""
     gaps = (
         numbers.curve(model, TRAINING) - numbers.curve(model, TEST) for model in _LAMS
     )
     small, large = (one[-1] - one[0] for one in gaps)
-    yield float(small > max(0.02, large))
+    yield float(small > max(limit, large))
 
 
 _LAMS = {"lambda = 0": 0.0, "lambda = 0.1": 0.1}

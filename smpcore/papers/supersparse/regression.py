@@ -171,17 +171,22 @@ def measures(case: Case) -> Outcome:
 _SPARSE = {"SRidge": ("Ridge", 1.14), "SLASSO": ("LASSO", 1.02)}
 
 
-def _almost_the_same(numbers: Numbers) -> Iterator[float]:
-    for sparse, (whole, factor) in _SPARSE.items():
+def _almost_the_same(numbers: Numbers, limit: float | None = None) -> Iterator[float]:
+    for sparse, (whole, printed) in _SPARSE.items():
+        factor = printed if limit is None else 1.0 + limit
         ratio = numbers(sparse, MAE) / numbers(whole, MAE)
         yield where_known(ratio <= factor, ratio)
 
 
-def _outperforms(numbers: Numbers) -> Iterator[float]:
-    """Whether the error is lower, for each of the paper's ways to select rows."""
+def _outperforms(numbers: Numbers, limit: float = 0.0) -> Iterator[float]:
+    """Whether the error is lower, for each of the paper's ways to select rows.
+
+    Or above it by less than a share, the limit.
+    """
     for sparse, (whole, _) in _SPARSE.items():
         for way in ("R", "B", "S", "KM"):
-            below = numbers(f"PS-{way} {whole}", MAE) - numbers(sparse, MAE)
+            theirs = numbers(f"PS-{way} {whole}", MAE)
+            below = theirs * (1.0 + limit) - numbers(sparse, MAE)
             yield where_known(below > 0, below)
 
 

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from smpcore import papers
+from smpcore.papers import readings
 from smpcore.papers.__main__ import main
-from smpcore.papers.conclusions import Claim, Conclusion, Holds, _lines, finding_of
+from smpcore.papers.conclusions import Claim, Holds, _lines, finding_of, numbers_of
 from tests.guide import GUIDE
 
 CASES = [(one, line) for one in papers.EXPERIMENTS for line in one.conclusions]
@@ -21,10 +22,16 @@ CASES = [(one, line) for one in papers.EXPERIMENTS for line in one.conclusions]
 
 def test_each_sentence_has_a_check_and_each_check_a_sentence():
     named = {(line["experiment"], line["check"]) for line in _lines()}
+    assert len(named) == len(_lines()) > 50
+    for line in readings._lines():
+        kind, _, value = line["change"].partition(" ")
+        if kind == "check":
+            named.add((line["experiment"], value.split(" ")[0]))
+        if kind == "from":
+            named.add((value, line["checks"]))
     assert named == {
         (one.name, key) for one in papers.EXPERIMENTS for key in one.checks
     }
-    assert len(named) == len(_lines()) > 50
     for _, line in CASES:
         assert line.where.startswith(
             ("Abstract", "Section ", "Figure ", "Proposition ", "Theorem ")
@@ -36,7 +43,8 @@ def test_each_sentence_has_a_check_and_each_check_a_sentence():
 @pytest.mark.parametrize(("one", "line"), CASES, ids=lambda x: getattr(x, "name", ""))
 def test_the_papers_own_numbers_do_not_contradict_it(one, line):
     """A claim that the printed table refutes is not the paper's."""
-    finding = finding_of(line, papers.table_of(one, papers.Place(papers.SHIPPED)))
+    table = papers.table_of(one, papers.Place(papers.SHIPPED))
+    finding = finding_of(line.check, numbers_of(table))
     assert finding.printed_held > 0.5 * finding.printed_n or not finding.printed_n
 
 
@@ -52,7 +60,7 @@ def numbers(values, column="measured"):
 
 
 def concluded(check, *tables):
-    return finding_of(Conclusion("", "", check, "", True), pd.concat(tables))
+    return finding_of(check, numbers_of(pd.concat(tables)))
 
 
 ABOVE = Claim("a", gt, ("b",), "m")
@@ -88,12 +96,25 @@ def test_it_holds_in_part_from_half_on_and_as_often_as_printed():
     assert concluded(Holds("m", ("a", "b")), shares)[1:3] == (1.25, 2)
 
 
-def test_the_summary_in_the_guide_is_what_the_numbers_say(capsys, tmp_path):
+def test_the_note_in_the_guide_is_what_the_numbers_say(tmp_path):
     """Where numbers are meant to change, the command writes the page anew."""
-    assert main(["summary", "--out", str(tmp_path)]) == 0
     page = next(path for path in GUIDE if path.stem == "7-papers")
-    assert capsys.readouterr().out == page.read_text("utf-8")
+    assert main(["note", str(tmp_path / page.name), "--out", str(tmp_path)]) == 0
+    (picture,) = (tmp_path / "figures").iterdir()
+    for path in (tmp_path / page.name, picture):
+        shipped = page.parent / path.relative_to(tmp_path)
+        assert path.read_text("utf-8") == shipped.read_text("utf-8")
     assert page.read_text("utf-8").count("The lead is not found") == 2
+
+
+def test_the_note_is_also_a_page_of_html(tmp_path):
+    path = tmp_path / "papers.html"
+    assert main(["note", str(path), "--out", str(tmp_path)]) == 0
+    text = path.read_text("utf-8")
+    assert text.count("<svg") == 1 and text.count("<h4>") == 29
+    assert "It depends on positive class: it holds in 1 of 10 readings." in text
+    assert "it passes in 100 % of the shuffles" in text
+    assert main(["note", str(tmp_path / "papers.txt")]) == 1
 
 
 HERE = Path(__file__)
@@ -122,8 +143,10 @@ def test_the_page_shows_the_same_numbers(one, tmp_path):
 
     Where one is meant to change, the line of the failure goes into the file.
     """
-    table = papers.table_of(one, papers.Place(tmp_path))
+    place = papers.Place(tmp_path)
+    table = papers.table_of(one, place)
     rows = sorted(table.to_csv(index=False, float_format="%.6g").splitlines())
     digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
-    shown = papers.overview([one], lambda _: table).iloc[0].to_dict()
+    shown = papers.overview([one], lambda of: papers.table_of(of, place))
+    shown = shown.iloc[0].to_dict()
     assert shown | {"rows": str(len(rows)), "digest": digest} == LINES[one.name]
