@@ -244,11 +244,15 @@ def _ours(experiment: Experiment, check: Check) -> str:
     )
 
 
+def _needs_trials(reading: Reading) -> bool:
+    return any(one.kind in _MEASURED for one in reading)
+
+
 def _anew(
     reading: Reading, experiment: Experiment, check: Check, model: str
 ) -> Reading:
     """The levels of a reading for which a model needs trials of its own."""
-    if not any(one.kind in _MEASURED for one in reading):
+    if not _needs_trials(reading):
         return ()
     ours = _ours(experiment, check)
     is_theirs = model != ours and isinstance(experiment.models[ours], Fit)
@@ -458,7 +462,12 @@ def multiverse(
         one = _judged(experiment, line.check, reading)
         results[reading] = finding_of(one.check, numbers.of(one, reading), one.wanted)
     first = results[()]
-    results = {one: result for one, result in results.items() if result.n}
+    # One whose trials are not yet there for each data set has no result.
+    results = {
+        reading: result
+        for reading, result in results.items()
+        if result.n >= (max(1, first.n) if _needs_trials(reading) else 1)
+    }
     good = {one: result.verdict == HOLDS for one, result in results.items()}
     n_holds, verdicts = sum(good.values()), [one.verdict for one in results.values()]
     best = max(results, key=lambda one: (good[one], results[one].above), default=())

@@ -99,8 +99,8 @@ class Verdicts:
         if np.isfinite(self.permuted):
             right = 100 * (self.rows["verdict"] == REPRODUCED).mean()
             placebo += (
-                f"; with its columns permuted {100 * self.permuted:.0f} % would be called "
-                f"reproduced, in order {right:.0f} %"
+                f"; with its columns permuted {100 * self.permuted:.0f} % would be "
+                f"called reproduced, in order {right:.0f} %"
             )
         margin, decided = self.rows["margin"].iloc[0], 100 * (1 - undecided / n)
         return (

@@ -132,9 +132,11 @@ def test_trials_of_another_reading_stand_in_place_of_our_own(opened):
     whole = replace(one, others=(anew,))
     result = multiverse(LINE, whole, lambda one: tables[one.name])
     assert result.words == "depends on setting" and result.best_finding.held == 1
-    tables["it-readings"] = numbers(**{"a [setting: other]": [np.nan]})
-    result = multiverse(LINE, whole, lambda one: tables[one.name])
-    assert (result.words, result.n) == ("does not hold", 1), "nothing is made up"
+    tables["it"] = numbers(a=[1, 1], b=[2, 2])
+    for half in ([np.nan, np.nan], [3, np.nan]):
+        tables["it-readings"] = numbers(**{"a [setting: other]": half})
+        result = multiverse(LINE, whole, lambda one: tables[one.name])
+        assert (result.words, result.n) == ("does not hold", 1), "nothing is made up"
 
 
 def test_shuffled_numbers_pass_as_often_as_chance_has_it():
