@@ -472,7 +472,7 @@ def multiverse(
     n_holds, verdicts = sum(good.values()), [one.verdict for one in results.values()]
     best = max(results, key=lambda one: (good[one], results[one].above), default=())
     levels = open_of(experiment.name, line.name).values()
-    left = (one for each in levels for one in each if one.change == NOT_MEASURED)
+    left = (one for each in levels for one in each[1:] if (one,) not in results)
     if not first.n:
         verdict = NOT_TESTED
     elif n_holds in (0, len(results)):

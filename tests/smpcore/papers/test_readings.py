@@ -137,6 +137,7 @@ def test_trials_of_another_reading_stand_in_place_of_our_own(opened):
         tables["it-readings"] = numbers(**{"a [setting: other]": half})
         result = multiverse(LINE, whole, lambda one: tables[one.name])
         assert (result.words, result.n) == ("does not hold", 1), "nothing is made up"
+        assert result.unmeasured == ("setting: other",)
 
 
 def test_shuffled_numbers_pass_as_often_as_chance_has_it():
