@@ -30,6 +30,7 @@ from smpcore.papers import (
     Comparison,
     Experiment,
     Place,
+    beside_methods,
     compared,
     conclusions_table,
     differences,
@@ -118,19 +119,41 @@ def _ranks(experiment: Experiment, numbers: pd.DataFrame) -> None:
     """Critical difference, accuracy against size, and what follows from them."""
     with problems_shown():
         comparison = compared(experiment, numbers)
-        message(st.markdown, comparison.conclusion)
-        ranks = comparison.ranks
-        names = list(ranks.mean.index)
-        st.plotly_chart(
-            figures.critical_difference(
-                names, list(ranks.mean), ranks.groups, ranks.critical
-            ),
-            key="papers_ranks",
-            alt=f"Mean ranks by {experiment.ranked}: {', '.join(names)}",
-        )
+        _critical_difference(experiment, comparison, "papers_ranks")
         if experiment.sizes:
             _against_size(experiment, comparison)
         table_popover(comparison.means.reset_index(), key="papers_ranks")
+        if experiment.rivals:
+            _rivals(experiment, numbers)
+
+
+def _critical_difference(
+    experiment: Experiment, comparison: Comparison, key: str
+) -> None:
+    """What follows from mean ranks, and their picture."""
+    message(st.markdown, comparison.conclusion)
+    ranks = comparison.ranks
+    names = list(ranks.mean.index)
+    st.plotly_chart(
+        figures.critical_difference(
+            names, list(ranks.mean), ranks.groups, ranks.critical
+        ),
+        key=key,
+        alt=f"Mean ranks by {experiment.ranked}: {', '.join(names)}",
+    )
+
+
+def _rivals(experiment: Experiment, numbers: pd.DataFrame) -> None:
+    """Where a readable model of another package is the better choice."""
+    make = partial(beside_methods, experiment, place())
+    beside = _cached(("rivals", experiment.name), [experiment], make)
+    st.markdown("**Readable models of other packages beside the five methods**")
+    for sentence in beside.sentences:
+        message(st.markdown, sentence)
+    comparison = compared(experiment, numbers, rivals=True)
+    _critical_difference(experiment, comparison, "papers_rivals")
+    means = comparison.means.reset_index()
+    table_popover(means, beside.rows, key="papers_rivals")
 
 
 def _against_size(experiment: Experiment, comparison: Comparison) -> None:

@@ -32,6 +32,7 @@ from smpcore.methods import METHODS
 from smpcore.methods.shared.paper_steps import PrintedStep, as_step
 from smpcore.papers import conclusions
 from smpcore.papers.comparison.experiments import shipped_advice
+from smpcore.papers.comparison.rivals import beside_methods
 from smpcore.papers.conclusions import VERDICTS
 from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.findings import (

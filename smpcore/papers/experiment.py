@@ -153,6 +153,8 @@ class Experiment:
         Why the experiment cannot be run at all; empty if it can.
     omitted : mapping of str to str
         Models of the paper that are not fitted -> why.
+    rivals : tuple of str
+        Models that no run fits: `tests/bench/rivals.py` measures them elsewhere.
     beside : str
         The paper's own model, which others are set beside where the numbers that it
         prints are of data that are not here.
@@ -183,6 +185,7 @@ class Experiment:
     sizes: tuple[str, ...] = ()
     impossible: str = ""
     omitted: Mapping[str, str] = field(default_factory=dict)
+    rivals: tuple[str, ...] = ()
     beside: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     others: tuple[Experiment, ...] = ()
@@ -198,13 +201,14 @@ class Experiment:
         """What the paper concludes from it, and what tests that here."""
         return conclusions_of(self.name, self.checks)
 
-    def trials(self) -> list[Trial]:
-        """All trials; of one data set the repetitions come last."""
+    def trials(self, models: Iterable[str] | None = None) -> list[Trial]:
+        """All trials of a run, or of other models; of a data set repetitions last."""
+        models = [*self.models] if models is None else [*models]
         return [
             Trial(data, model, repetition)
             for repetition in range(self.repetitions)
             for data in self.data
-            for model in self.models
+            for model in models
         ]
 
     def run(self, trial: Trial, dataset: Dataset) -> Outcome:

@@ -156,7 +156,9 @@ def _short(title: str) -> str:
     return title.split(":")[0]
 
 
-def compared(experiment: Experiment, table: pd.DataFrame) -> Comparison:
+def compared(
+    experiment: Experiment, table: pd.DataFrame, rivals: bool = False
+) -> Comparison:
     """Sum up an experiment whose models are ranked.
 
     Parameters
@@ -165,6 +167,8 @@ def compared(experiment: Experiment, table: pd.DataFrame) -> Comparison:
         With a measure in `ranked`.
     table : DataFrame
         Its numbers, from `smpcore.papers.compare`.
+    rivals : bool
+        Whether models that were measured elsewhere, on fewer data sets, are in it.
 
     Returns
     -------
@@ -175,6 +179,8 @@ def compared(experiment: Experiment, table: pd.DataFrame) -> Comparison:
     SmpcoreError
         If there are too few models or data sets to rank.
     """
+    if not rivals:
+        table = table[~table["model"].isin(experiment.rivals)]
     table = table.assign(model=table["model"].map(_short))
     score = experiment.ranked
     ours = {_short(method.title) for method in METHODS.values()}
@@ -279,7 +285,7 @@ def _key(reported: Reported) -> Key:
 
 def _in_order(experiment: Experiment, keys: Iterable[Key]) -> list[Key]:
     """Data sets and models in the order of the experiment, curves along their axis."""
-    data, models = [*experiment.data], [*experiment.models]
+    data, models = [*experiment.data], [*experiment.models, *experiment.rivals]
 
     def place(key: Key) -> tuple:
         places = (

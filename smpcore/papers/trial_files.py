@@ -134,7 +134,8 @@ def read_measured(experiment: Experiment, *folders: Path) -> dict[Trial, Measure
 
 
 def _wanted(records: list[Any], experiment: Experiment) -> dict[Trial, Measured]:
-    wanted, whole = {*experiment.trials()}, filter(None, map(_measured, records))
+    wanted = {*experiment.trials(), *experiment.trials(experiment.rivals)}
+    whole = filter(None, map(_measured, records))
     return {one.trial: one for one in whole if one.trial in wanted}
 
 
@@ -245,9 +246,12 @@ def run_experiment(
         "end, or choose another --out."
     )
     with JsonLines(path_of(experiment.name, place.out), refusal) as file:
+        done = _wanted(file.records, experiment)
         if again:
             file.clear()
-        done = _wanted(file.records, experiment)
+            done = {t: one for t, one in done.items() if t.model in experiment.rivals}
+            for one in done.values():  # measured elsewhere: no run can do it again
+                file.add(one.record())
         left = [trial for trial in experiment.trials() if trial not in done]
         left = [trial for trial in left if trial.data not in missing]
         with running(_measure, (experiment, place), stop, executor) as run:

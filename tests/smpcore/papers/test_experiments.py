@@ -1,5 +1,6 @@
 """Running an experiment: what is kept, what goes on, and reported beside measured."""
 
+import json
 import pickle
 import subprocess
 import sys
@@ -49,6 +50,23 @@ def test_a_run_goes_on_after_a_line_that_was_cut_off(n_lost, tmp_path):
     assert path.read_bytes().count(b"\n") == len(first)
     assert measured(tmp_path) == []
     assert len(measured(tmp_path, again=True)) == 6
+
+
+def test_a_new_run_keeps_what_was_measured_elsewhere(tmp_path):
+    one = measured(tmp_path)[0]
+    elsewhere = replace(one, trial=one.trial._replace(model="theirs"))
+    path = papers.path_of("toy", tmp_path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(elsewhere.record()) + "\n")
+    rivalled = replace(TOY, rivals=("theirs",))
+    assert len(papers.read_measured(TOY, tmp_path)) == 6
+    runs = [*papers.run_experiment(rivalled, papers.Place(tmp_path), again=True)]
+    assert len(runs) == 6
+    found = papers.read_measured(rivalled, tmp_path)
+    assert len(found) == 7 and found[elsewhere.trial].seconds == round(one.seconds, 3)
+    table = papers.compare(rivalled, found.values())
+    models = table.loc[table["data"] == "moons", "model"]
+    assert [*dict.fromkeys(models)] == ["one", "two", "theirs"]
 
 
 def test_what_is_not_here_is_said(tmp_path):
