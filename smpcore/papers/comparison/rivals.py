@@ -29,6 +29,8 @@ from smpcore.papers.trial_files import SHIPPED, Measured, Place, read_measured
 RIVALS = "EBM", "FIGS", "STreeD", "FasterRisk"
 #: What is compared; of the second less is better.
 _MEASURES = "accuracy", "log-loss"
+#: Columns of a measure: how much better a rival is than a method, and the interval.
+_PARTS = "advantage", "low", "high"
 
 
 class Beside(NamedTuple):
@@ -105,7 +107,7 @@ def _advantages(
     results = corrected(
         [partial(paired_difference, -means[i], 0 * means[i]) for i in known]
     )
-    names = [f"{measure}: {part}" for part in ("advantage", "low", "high", "tables")]
+    names = [f"{measure}: {part}" for part in (*_PARTS, "tables")]
     rows = [
         (one.mean, one.low, one.high, len(means[i]))
         for one, i in zip(results, known, strict=True)
@@ -148,6 +150,12 @@ def _sentence(rival: str, rows: pd.DataFrame, sizes: pd.Series) -> str:
     else:
         text += f"it is not clearly more accurate than any of the {len(rows)} methods"
     text += f", and less accurate than {_list(worse)}. " if worse else ". "
+    hardest = rows.loc[rows["accuracy: advantage"].idxmin()]
+    mean, low, high = (100 * hardest[f"accuracy: {part}"] for part in _PARTS)
+    text += (
+        f"Its accuracy less that of {_short(str(hardest.name))}, the best of them: "
+        f"{mean:+.1f} points (95 % interval {low:+.1f} to {high:+.1f}). "
+    )
     ours = ", ".join(f"{_short(name)} {sizes[name]:,.0f}" for name in rows.index)
     text += f"Numbers stored: {sizes[rival]:,.0f} ({ours}). "
     for words, sign in (("lower", 1), ("higher", -1)):
@@ -163,7 +171,7 @@ def _sentence(rival: str, rows: pd.DataFrame, sizes: pd.Series) -> str:
 def _clear(rows: pd.DataFrame, measure: str, sign: int) -> list[str]:
     """Methods that a rival is clearly ahead of, or behind, with the interval."""
     unit, of, digits = (100, " points", 1) if measure == "accuracy" else (1, "", 3)
-    columns = [f"{measure}: {part}" for part in ("advantage", "low", "high")]
+    columns = [f"{measure}: {part}" for part in _PARTS]
     each = []
     for name, values in (unit * sign * rows[columns]).iterrows():
         mean, *limits = values

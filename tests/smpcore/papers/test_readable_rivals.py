@@ -164,6 +164,13 @@ def test_each_sentence_says_what_the_intervals_say():
             if low > 0:
                 interval = f"(95 % interval {100 * low:.1f} to {100 * high:.1f})"
                 assert interval in text
+        place = rows["accuracy: advantage"].idxmin()
+        mean, low, high = (
+            100 * rows.loc[place, f"accuracy: {part}"]
+            for part in ("advantage", "low", "high")
+        )
+        assert f"less that of {rows['method'][place]}, the best of them: " in text
+        assert f"{mean:+.1f} points (95 % interval {low:+.1f} to {high:+.1f})" in text
         stored = re.search(r"Numbers stored: ([\d,]+)", text)[1]
         assert int(stored.replace(",", "")) == round(sizes[MODELS.index(rival)])
     last = BESIDE.sentences[-1]
