@@ -428,6 +428,7 @@ EXPERIMENTS = (
         measure=measures,
         divide=standardised_halves,
         n_halves=HALVES,
+        settings=((SMALL, "features"), (SWAPPED, "features")),
         checks={
             "devices": Claim(SMALL, gt, (*DEVICES,), "accuracy"),
             "linear": Claim(SMALL, gt, (*BASELINES,), "accuracy"),
