@@ -185,6 +185,11 @@ class TaskSearch:
     options: SolverOptions
 
     @cached_property
+    def ridge(self) -> np.ndarray:
+        """Of each column."""
+        return self.problem.ridge(self.parameters.lam)
+
+    @cached_property
     def ties(self) -> Ties:
         """The rows of the task, for a kernel."""
         task, kind = self.task, LOSSES[self.parameters.loss]
@@ -254,7 +259,7 @@ class TaskSearch:
         """Call the kernel on these columns."""
         problem, W, ties = self.problem, start.W, self.ties
         n, n_features = problem.n_features, X.shape[1] - problem.n_bias
-        ridge = problem.ridge(self.parameters.lam)[n - n_features :]
+        ridge = self.ridge[n - n_features :]
         form = Form(self.task.first, n_features, self.parameters.k, support, ridge)
         limits, history = options.for_kernel(W)
         # What the kernel hands from step to step: whether to go on, T (always 1),
@@ -288,7 +293,7 @@ class TaskSearch:
         tied, n = (task.y_encoded, task.assignment, weights), self.problem.n_features
         at = {"labels": task.prototype_labels, "W": W}
         sums = dask_rows.over_rows(_slopes, self.problem.X, *tied, **at)
-        gains = sums[:, :-1] ** 2 / (2.0 * self.problem.ridge(self.parameters.lam))
+        gains = sums[:, :-1] ** 2 / (2.0 * self.ridge)
         return Cut(-sums[0, -1] - gains[task.first :, n:].sum(), gains[:, :n])
 
     def cuts(self, *points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
