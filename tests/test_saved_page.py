@@ -111,6 +111,7 @@ def test_rows_of_a_table_are_in_the_file_only_if_wanted():
     assert np.isin(x, data.frame[BAD].to_numpy(np.float32)).all() and len(x) > 40
     header = payload_of(saved.page(context, "", with_rows=False))
     assert {len(a) for a in header["scene"]["points"].values()} == {0}
+    assert header["scene"]["behind"] is None
     for picture in (header["picture"], *header["knots"]):
         assert len(picture["predicted"]) == len(picture["hollow"]) == 0
         assert picture["readouts"] == with_rows["picture"]["readouts"] or (

@@ -23,7 +23,7 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import Context
 from pages.ui import controls, qr
 from pages.ui.elements import ASSETS, download
-from pages.work import cache, studies
+from pages.work import cache, slots, studies
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
 from smpcore.parameters import Param
@@ -46,7 +46,7 @@ def offer(context: Context) -> None:
         with_rows = not private or st.checkbox(
             "With the rows of my table",
             key="save_page_rows",
-            help="Without them the file holds regions, numbers and prototypes. "
+            help="Without them the file holds names, regions, numbers and prototypes. "
             "Prototypes that are rows of the table are in it all the same.",
         )
         download(
@@ -94,7 +94,7 @@ def page(context: Context, address: str, with_rows: bool = True) -> bytes:
     header = scene.header | still
     if not with_rows:
         header["points"] = {name: a[:0] for name, a in header["points"].items()}
-        header["shown_of"] = [0, 0]
+        header |= {"shown_of": [0, 0], "behind": None}
         solved, shown = [_without_rows(one) for one in solved], _without_rows(shown)
     payload = {
         **{"v": 1, "seq": 0, "busy": 0, "notices": [], "kind": "full", "undo": ""},
@@ -145,6 +145,7 @@ def _values(
     return np.geomspace(low, high, FEW), solve
 
 
+@slots.interactive_slot()  # who drags meanwhile waits for one picture, not for all
 def _painted(
     context: Context, scene: Scene, estimator: Any, value: float
 ) -> dict[str, Any]:
@@ -156,7 +157,9 @@ def _painted(
 
 #: Of a picture and of its prototypes: what is said row by row.
 _OF_ROWS = ("predicted", "hollow")
-_OF_CASES = ("cases", "marks", "marks_label", "size")
+_OF_CASES = ("cases", "mark_start")
+#: Where training rows stand that prototypes are; invented ones stand for themselves.
+_PLACES = ("marks", "marks_label", "size")
 
 
 def _without_rows(painted: dict[str, Any]) -> dict[str, Any]:
@@ -165,8 +168,9 @@ def _without_rows(painted: dict[str, Any]) -> dict[str, Any]:
     left |= {name: painted[name][:0] for name in _OF_ROWS}
     if doubts := left.get("doubts"):
         left["doubts"] = doubts | {"rows": doubts["rows"][:0]}
-    prototypes = left["prototypes"].items()
-    left["prototypes"] = {n: v for n, v in prototypes if n not in _OF_CASES}
+    prototypes = left["prototypes"]
+    names = _OF_CASES if "mark_weight" in prototypes else (*_OF_CASES, *_PLACES)
+    left["prototypes"] = {n: v for n, v in prototypes.items() if n not in names}
     return left
 
 
