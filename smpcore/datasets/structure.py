@@ -791,7 +791,7 @@ def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Sugges
         return
     every = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
     texts = mostly_dates(every[every.str.match(_DATE_LIKE)])
-    if 2 * len(texts) <= len(every):
+    if 2 * len(texts) <= len(every) or are_dressed(every.tolist()):
         return
     odd = every[~every.isin(texts)]
     if (n_odd := column.isin(odd).sum()) > MOST_LOST * column.count():
