@@ -28,6 +28,9 @@ from smpcore.solvers.prox import Penalty
 #: Newton steps at most; entries of the system, and of its products with rows, at most.
 MOST_STEPS, MOST_ENTRIES, MOST_PRODUCTS = 60, 2**22, 2**24
 
+#: Steps end at this share of the tolerance: only there are zeros told from others.
+SHARP = 0.01
+
 #: Steps that no fit makes.
 NEVER = 10**9
 
@@ -265,7 +268,9 @@ def finish(
             objective, W[:] = cut
         gap = objective - bound
         status = note_step(n_iter, objective, gap, W, limits, history)
-        if status == CONVERGED and cut is None:
+        if status == CONVERGED and (
+            cut is None or gap > SHARP * limits.tol * objective
+        ):
             status = ITERATION_LIMIT  # a little more, and zeros are told from others
         if room <= 2.0 * least:  # all is done that this aim could do
             least *= 0.01
