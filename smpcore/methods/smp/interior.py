@@ -28,8 +28,9 @@ from smpcore.solvers.prox import Penalty
 #: Newton steps at most; entries of the system, and of its products with rows, at most.
 MOST_STEPS, MOST_ENTRIES, MOST_PRODUCTS = 60, 2**22, 2**24
 
-#: Steps end at this share of the tolerance: only there are zeros told from others.
-SHARP = 0.01
+#: Steps go on to this share of the tolerance, though not below the second number: only
+#: there are zeros told from others.
+SHARP, SHARPEST = 0.01, 1e-6
 
 #: Steps that no fit makes.
 NEVER = 10**9
@@ -246,6 +247,7 @@ def finish(
     columns = ((W != 0.0) | (np.abs(Z) >= NEAR * penalty.l1)).any(axis=0)
     missing, room, start = columns.copy(), min(objective - bound, objective), W
     least = 1e-3 * limits.tol * objective
+    sharp = min(limits.tol, max(SHARP * limits.tol, SHARPEST))
     while status == ITERATION_LIMIT and n_iter < last:
         if missing.any():
             columns = columns | missing
@@ -268,9 +270,7 @@ def finish(
             objective, W[:] = cut
         gap = objective - bound
         status = note_step(n_iter, objective, gap, W, limits, history)
-        if status == CONVERGED and (
-            cut is None or gap > SHARP * limits.tol * objective
-        ):
+        if status == CONVERGED and (cut is None or gap > sharp * objective):
             status = ITERATION_LIMIT  # a little more, and zeros are told from others
         if room <= 2.0 * least:  # all is done that this aim could do
             least *= 0.01
