@@ -80,11 +80,12 @@ def _downloads() -> None:
             disabled=bool(refused),
             help=refused or usual,
         )
-    workspace.pin_button(resolve(released), row)
+    model = resolve(released)
+    workspace.pin_button(model, row)
     qr.button(row)
     if not lesson_run.current():
         with row:
-            saved.offer(resolve(released))
+            saved.offer(model)
         tuner.button(row)
         tuner.starts_button(row)
     row.page_link("pages/export.py", label="More export options")

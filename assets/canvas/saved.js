@@ -22,8 +22,8 @@ export class Saved {
       if (kind === "reset") this.last = null;
       return { ...same, ...(this.last ?? { controls, picture: full.picture }) };
     }
-    const value = path.values[nearestIndex(path.values, values[path.param])];
-    const picture = { ...knots.find((knot) => knot.value === value), canonical: true };
+    const at = nearestIndex(path.values, values[path.param]);
+    const [value, picture] = [path.values[at], knots[at]];
     const moved = controls.map((row) => (row.name === path.param ? { ...row, value } : row));
     this.last = { controls: moved, picture };
     return { ...same, ...this.last };

@@ -108,14 +108,14 @@ def _has_names(rows: list[Any]) -> bool:
     if len(rows) < 2 or not all(isinstance(row, list) for row in rows):
         return False
     first, *others = rows
-    is_text = all(isinstance(cell, str) and cell for cell in first)
-    if not is_text or len({*first}) < len(first):
+    if not all(isinstance(cell, str) and cell for cell in first):
         return False
-    return all({*first}.isdisjoint(filter(_is_text, row)) for row in others)
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str)
+    names = {*first}
+    return len(names) == len(first) and all(
+        len(row) <= len(first)
+        and names.isdisjoint(cell for cell in row if isinstance(cell, str))
+        for row in others
+    )
 
 
 def _of_columns(columns: dict[str, Any], keys: Iterable[Any]) -> Iterator[dict]:

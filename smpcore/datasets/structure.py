@@ -790,8 +790,11 @@ def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Sugges
     if is_numeric(column) or step.date_use:
         return
     every = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
-    texts = mostly_dates(every[every.str.match(_DATE_LIKE)])
-    if 2 * len(texts) <= len(every) or are_dressed(every.tolist()):
+    dated = every[every.str.match(_DATE_LIKE)]
+    if 2 * len(dated) <= len(every) or are_dressed(every.tolist()):
+        return
+    texts = mostly_dates(dated)
+    if 2 * len(texts) <= len(every):
         return
     odd = every[~every.isin(texts)]
     if (n_odd := column.isin(odd).sum()) > MOST_LOST * column.count():

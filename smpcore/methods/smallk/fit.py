@@ -211,8 +211,8 @@ class TaskSearch:
                     "solver='fista'."
                 )
             if 0 < k < n:
-                ridge = problem.ridge(parameters.lam)
-                form = Form(self.task.first, n, k, np.full(W.shape, FREE), ridge)
+                support = np.full(W.shape, FREE)
+                form = Form(self.task.first, n, k, support, self.ridge)
                 rest = self.options.for_kernel(W)
                 solved = solve_smallk_mirror_prox(X, self.ties, form, W, *rest)
                 solution = problems.Solution(*solved)
@@ -334,7 +334,7 @@ class TaskSearch:
         share[:first] = 0.0
         tried: set[bytes] = set()
         solutions: list[problems.Solution] = []
-        lowest, pays = np.inf, 1.0 - PAYS * self.options.tol
+        ceiling = np.inf
         constants, gains, W_start = np.empty(0), np.empty((0, *W.shape)), relaxed.W
         for draw in range(self.parameters.n_draws + 1):
             support = (
@@ -345,15 +345,14 @@ class TaskSearch:
                 continue
             tried.add(support.tobytes())
             bounds = constants - gains[:, support].sum(axis=1)
-            if bounds.max(initial=-np.inf) >= pays * lowest:
+            if bounds.max(initial=-np.inf) >= ceiling:
                 continue
             known = before is not None and np.array_equal(before[:, :n] != 0, support)
             begin = before if known else W_start
-            start = Start(begin, relaxed.curvature, pays * lowest)
-            solution = self.refit(support, start)
-            if solution.objective[-1] < start.ceiling or not solutions:
+            solution = self.refit(support, Start(begin, relaxed.curvature, ceiling))
+            if solution.objective[-1] < ceiling or not solutions:
                 solutions = [*solutions[:1], solution]
-                lowest = solution.objective[-1]
+                ceiling = self.worth(solution.objective[-1])
             if solution.status == STOPPED or self.parameters.n_draws == 0:
                 break
             if len(tried) == 1:

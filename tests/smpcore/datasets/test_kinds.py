@@ -166,6 +166,12 @@ def test_json_in_each_order(kind):
     assert last["y"].tolist() == TABLE["y"].tolist()
 
 
+def test_no_cell_of_a_list_is_lost_below_fewer_names():
+    rows = [["a", "y"], *([i, "pq"[i % 2], i * i] for i in range(8))]
+    table = read_table(json.dumps(rows).encode(), "t.json")
+    assert table.whole.shape == (9, 3), "the first is a row like the others"
+
+
 def test_one_level_of_a_record_is_taken_apart():
     table = read_table(json.dumps(RECORDS).encode(), "t.json")
     assert list(table.whole) == ["a", "at.x", "c"]
