@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.apply import new_rows, validation
 from pages.state import session
-from pages.ui import readouts
+from pages.ui import fold_scores
 from pages.ui.elements import await_fit, problems_shown, trained_on
 from pages.ui.text import message
 from pages.work import cache
@@ -20,7 +20,7 @@ with problems_shown(st.error, stop=True):
     model = context.model()
     used = used_inputs(model, data.preparation)
     # Forbidden columns are checked, too: no model uses them, the file may have them.
-    whole = cache.parts(context.whole, data.split).preparation
+    whole = cache.computed.parts(context.whole, data.split).preparation
     if file is None:
         new_rows.expected(data, used)
         st.stop()
@@ -33,7 +33,7 @@ if notices := file.content.attrs.get("notices"):
 for notice in matched.notices:
     message(st.warning, notice)
 new_rows.summary(model, answers)
-readouts.offer_calibration(context)
+fold_scores.offer_calibration(context)
 where = new_rows.known(file, data, matched)
 new_rows.overlap(where, context.open_test)
 if matched.labels is not None:

@@ -44,7 +44,7 @@ with picker:
 with problems_shown(st.error, stop=True):
     table, drawn = editor.shown()
     choice = session.current()
-    dataset = cache.with_question(table, choice.follow_up, choice.two_classes)
+    dataset = cache.computed.with_question(table, choice.follow_up, choice.two_classes)
     editor.split_controls(dataset, drawn)
     division = editor.division_of(dataset, drawn)
 _facts(dataset, division)

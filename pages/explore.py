@@ -7,7 +7,7 @@ import streamlit as st
 from pages.explore import edits, live, saved
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import lesson_files, lesson_run, session
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.ui import exports, lesson_bar, navigation, qr, tuner, workspace
 from pages.ui.elements import download, expander
 from pages.work import visitors, warmup

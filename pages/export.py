@@ -26,9 +26,10 @@ from pages.ui.elements import (
     trained_on,
     visit_task,
 )
-from pages.ui.text import define, message
+from pages.ui.text import message
 from pages.work.tasks import Task
 from smpcore.evaluation import ComparedFormat
+from smpcore.live import define
 
 _COMPILED, _FORMS = Slot[exports.Export]("export"), Slot[Task]("forms")
 

@@ -5,11 +5,10 @@ import streamlit as st
 from pages.performance import confusion, optimism, sites, subgroups, threshold
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui import readouts
 from pages.ui.elements import await_fit, problems_shown, trained_on
-from pages.ui.readouts import TITLES
 from pages.ui.text import message
 from pages.work import cache
+from smpcore.live import TITLES, quality_of
 
 SECTIONS = {
     "classification": {
@@ -36,7 +35,7 @@ with problems_shown(st.error, stop=True):
     estimator = context.of_outcome(context.fit().finished())
 trained_on(context)
 used = context.with_threshold(estimator).model_
-message(st.caption, readouts.quality_of(used, data))
+message(st.caption, quality_of(used, data))
 if data.dataset.task == "regression":
     codes = cache.suggested_codes(context.table)
     for one in (one for one in codes if one.step.column == context.table.target):

@@ -12,9 +12,9 @@ from pages.prototypes import (
 )
 from pages.prototypes.model_context import with_model
 from pages.state import session, widget_state
-from pages.ui import readouts
 from pages.ui.elements import await_fit, problems_shown, trained_on
 from pages.ui.text import message
+from smpcore.live import KINDS, quality_of
 
 SECTIONS = {
     "All": detail.gallery,
@@ -44,5 +44,5 @@ with above:
     of_model = with_model(context, model)
     model_context.lost_notes(of_model)
     SECTIONS[shown](of_model)
-    message(st.caption, readouts.quality_of(model, data))
-    trained_on(context, f" {readouts.KINDS[model.kind_of_prototype]}")
+    message(st.caption, quality_of(model, data))
+    trained_on(context, f" {KINDS[model.kind_of_prototype]}")

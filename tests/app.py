@@ -1,10 +1,10 @@
 """The whole app without a browser, for the tests of single pages."""
 
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.export import boards
 from pages.state import table_store
-from pages.state.choice import MINE
-from pages.state.context import Context, resolve
+from pages.state.host import resolve
 from pages.state.session import Session
 from pages.ui import elements, files
-from pages.work import fits, study_pool, warmup
+from pages.work import cache, study_pool, warmup
 from smpcore import Dataset
+from smpcore.live import MINE, Context
 
 # What a test puts in place of something is not there in another process.
 study_pool.N_WORKERS = 0
@@ -28,7 +28,7 @@ files.QUICK_SECONDS = 60.0
 # A page measures no costs: the fits of later tests would wait behind compilers.
 boards.available = list
 # Each visit would search all installed packages for components: most of its time.
-manifest_scanner.scan_component_manifests = cache(
+manifest_scanner.scan_component_manifests = functools.cache(
     manifest_scanner.scan_component_manifests
 )
 #: Pages that AppTest would run without app.py if they were the first ones of a visit.
@@ -41,7 +41,7 @@ def kernels():
     """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warmup, "BACKGROUND_SECONDS", 0.0)
-        patch.setattr(fits, "QUICK_SECONDS", 30.0)
+        patch.setattr(cache.computed, "quick_seconds", 30.0)
         AppTest.from_file(APP, default_timeout=120).run()
         while warmup.uncompiled:
             time.sleep(0.1)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache, studies
 from smpcore import METHODS, list_datasets, load_dataset
+from smpcore.live import Choice
 from tests.app import kernels, opened, said, session_of
 from tests.test_live import figure_of
 
@@ -82,7 +82,7 @@ def test_every_model_page_with_every_method_at_slider_ends(
 ):
     monkeypatch.setattr(studies, "COARSE", 2)
     choice, row = Choice(data=data, method=method), METHODS[method]
-    ends = cache.bounds(resolve(choice).data, method, resolve(choice).values)
+    ends = cache.computed.bounds(resolve(choice).data, method, resolve(choice).values)
     params = {param.name: param for param in row.controls(resolve(choice).task)}
     query = {name: f"{params[name].clean(ends[name][end]):.6g}" for name in ends}
     app = opened({"method": method, "data": data} | query, page)

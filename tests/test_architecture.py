@@ -33,6 +33,7 @@ FLOORS = (
     {"chips"},
     {"methods"},
     {"evaluation", "report"},
+    {"live"},
     {"papers"},
 )
 REQUIRED = {"plotly", "numpy", "scipy", "sklearn", "numba", "pandas"}
@@ -57,6 +58,7 @@ ALLOWED = {
     "smpcore/codegen": {"numpy", "pandas"},
     "smpcore/codegen/targets/onnx": {"numpy", "onnx"},
     "smpcore/chips": {"numpy"},
+    "smpcore/live": {"numpy", "pandas", "msgspec", "anywidget", "traitlets"},
     "smpcore": REQUIRED,
     "pages": {
         "streamlit",
@@ -94,6 +96,7 @@ HOUSE = {
     ),
     "smpcore/codegen/targets/onnx": ("smpcore.errors", "smpcore.codegen"),
     "smpcore/chips": ("smpcore.codegen", "smpcore.errors", "smpcore.chips"),
+    "smpcore/live": ("smpcore",),
     "smpcore": ("smpcore",),
     "pages": ("smpcore", "pages"),
     "app.py": ("smpcore", "pages.work", "pages.state", "pages.ui"),
@@ -103,7 +106,7 @@ MOST_ARGUMENTS = 7
 SHARED_ROOMS = ("work", "state", "ui")
 #: Rooms of the library that the picture of the architecture names.
 LIBRARY = ("evaluation", "methods", "chips", "explain", "methods/<key>", "codegen")
-LIBRARY += ("datasets", "solvers")
+LIBRARY += ("datasets", "solvers", "live")
 #: A file of compiled code in a method's folder: behind the wall of the solvers.
 KERNELS = re.compile(r"smpcore[/.]methods[/.](\w+)[/.]kernel(_\w+)?\.")
 SOLVER_START = {"contextlib", "hashlib", "logging", "os", "pathlib", "tempfile"}
@@ -478,7 +481,7 @@ _WRITTEN = {
     ("smpcore/evaluation/new_rows.py", "100 * COVERAGE"): "a name",
     ("smpcore/model/calibration.py", "above 99 %"): "a chance, in words",
     ("pages/ui/elements.py", "100 * done"): "how far work is",
-    ("pages/explore/scene.py", "100 * share"): "how far work is",
+    ("smpcore/live/scene.py", "100 * share"): "how far work is",
     ("pages/papers/experiments.py", "100 * share"): "how far work is",
     ("pages/compare/candidates.py", "points"): "a difference, with its sign",
     ("smpcore/chips/costs.py", "error"): "how far off an estimate may be",
@@ -487,7 +490,13 @@ _WRITTEN = {
 
 def test_shares_and_intervals_are_written_in_one_place():
     """So that a number, its interval and whose it is are the same on every page."""
-    shown = ("pages/", "smpcore/report", "smpcore/explain", "smpcore/evaluation")
+    shown = (
+        "pages/",
+        "smpcore/live",
+        "smpcore/report",
+        "smpcore/explain",
+        "smpcore/evaluation",
+    )
     shown += ("smpcore/methods", "smpcore/model", "smpcore/chips", "smpcore/readouts")
     _have_reasons(_BY_HAND, _WRITTEN, shown)
 
@@ -521,10 +530,10 @@ _PLACES = {
     **{
         (name, part): "these are no classes"
         for name, part in (
-            ("explore/edits.py", "points[:, 1] if upright"),
-            ("explore/scene.py", "self.xy[:, "),
+            ("live/points.py", "points[:, 1] if upright"),
+            ("live/scene.py", "self.xy[:, "),
             ("state/undo.py", "labels[0] if labels"),
-            ("ui/readouts.py", "names[0]"),
+            ("live/lines.py", "names[0]"),
             ("data/tabs.py", "names[0]"),
             ("data/uploads.py", "names[0]"),
             ("figures/performance.py", '"p_value"'),
@@ -544,6 +553,12 @@ _PLACES = {
 
 def test_no_class_of_two_is_named_by_its_place_in_what_is_shown():
     """Which one is the event is chosen once: `outcome` of a model and of a choice."""
-    shown = ("pages", "smpcore/report", "smpcore/explain", "smpcore/figures")
+    shown = (
+        "pages",
+        "smpcore/live",
+        "smpcore/report",
+        "smpcore/explain",
+        "smpcore/figures",
+    )
     shown += ("smpcore/evaluation", "smpcore/chips", "smpcore/readouts.py")
     _have_reasons(_BY_PLACE, _PLACES, shown)

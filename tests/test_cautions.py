@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache
 from smpcore import METHODS, SMaLLClassifier
 from smpcore.errors import Caution, cautions
+from smpcore.live import Choice
 
 X, Y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
 
@@ -52,7 +52,7 @@ def test_visitors_who_fit_at_the_same_time_hear_their_own(monkeypatch):
     data = resolve(Choice(data="iris")).data
 
     def visit(n_prototypes):
-        return cache.cautions(data, method, {"n_prototypes": n_prototypes})
+        return cache.computed.cautions(data, method, {"n_prototypes": n_prototypes})
 
     def nobody():
         estimator(n_prototypes=90).problem(*data.named("train"))

@@ -10,11 +10,11 @@ import pytest
 
 from pages.export import python_lines
 from pages.state import state_file, table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.ui import workspace
 from smpcore import SmpcoreError, read_table
 from smpcore.datasets import CleaningStep
+from smpcore.live import MINE, Choice
 from tests.app import at, bring, kernels, said, session_of, sound
 from tests.smpcore.datasets.test_cleaning import STEPS, TEXT
 from tests.test_data_page import choice, edit, facts, opened

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import studies
 from smpcore import BASELINES, METHODS, SmpcoreError
 from smpcore.datasets import make_dataset

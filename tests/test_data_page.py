@@ -14,13 +14,14 @@ from streamlit.testing.v1 import AppTest
 from pages.data import tabs
 from pages.export import python_lines
 from pages.state import links, table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
-from pages.ui import controls, files
+from pages.state.app_figure import set_values
+from pages.state.host import resolve
+from pages.ui import files
 from pages.work import file_process, server_files
 from pages.work.file_process import FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
+from smpcore.live import MINE, Choice
 from tests.app import (
     APP,
     WITHOUT_A_CHOICE,
@@ -279,7 +280,7 @@ def test_two_classes_of_a_bundled_set_stand_in_its_link_only():
     assert dataset.task == "classification"
     assert dataset.digest == load_dataset("diabetes").two_classes().digest
     assert links.write_url(wanted)["two"] == "1"
-    other = controls.set_values(wanted, {"data": "iris"})
+    other = set_values(wanted, {"data": "iris"})
     assert not other.two_classes
     same, _ = links.read_url({"data": "iris", "two": "1"})
     assert resolve(same).dataset.digest == load_dataset("iris").digest

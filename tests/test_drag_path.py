@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.explore import live
 from pages.state import table_store
-from pages.state.choice import MINE
 from smpcore import METHODS
+from smpcore.live import MINE, figure
 from tests.app import session_of
 from tests.test_live import Browser, kernels
 
@@ -41,7 +40,7 @@ MOST_CALLS = {
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """However slow the machine is: the held fit is the canonical one."""
-    monkeypatch.setattr(live, "CANONICAL_SECONDS", 30.0)
+    monkeypatch.setattr(figure, "CANONICAL_SECONDS", 30.0)
 
 
 def _script():

@@ -13,8 +13,7 @@ import pytest
 
 from pages.export import boards, counts, formats, ranges, settings
 from pages.state import table_store
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.ui import exports
 from pages.ui.text import escape_markdown
 from pages.work import tasks
@@ -22,6 +21,7 @@ from smpcore import METHODS, Dataset, compile_model, quantise
 from smpcore.chips import available, estimate_costs, needs_conversion
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
 from smpcore.codegen.targets.c99.stream import state_bytes
+from smpcore.live import Choice
 from tests.app import kernels, metrics, opened, said, session_of, sound, until
 from tests.smpcore.codegen.models import mixed_columns, random_linear
 from tests.smpcore.codegen.test_feature_stream import featured

@@ -7,20 +7,26 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.explore.canvas import Message
-from pages.explore.edits import edited
 from pages.export import python_lines
 from pages.prototypes import report
 from pages.prototypes.model_context import with_model
 from pages.state import undo
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.app_figure import AppFigure, set_values
+from pages.state.host import HOST, resolve, validated
 from pages.state.session import Live
-from pages.state.settings import validated
 from pages.ui import exports
-from pages.ui.controls import set_values
 from smpcore import METHODS, SmpcoreError
-from tests.app import APP, at, forbidden, kernels, opened, session_of, sound, words
+from smpcore.live import Choice, Message
+from tests.app import (
+    APP,
+    at,
+    forbidden,
+    kernels,
+    opened,
+    session_of,
+    sound,
+    words,
+)
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -173,7 +179,7 @@ def test_points_are_not_drawn_where_a_feature_is_forbidden():
     choice = Choice(data="moons", forbidden=(name,))
     message = Message("edit", 1, op="add", x=0.0, y=0.0, label=0)
     with pytest.raises(SmpcoreError, match="two numeric features"):
-        edited(choice, message, Live())
+        AppFigure(HOST, Live()).edited(choice, message)
 
 
 def test_it_is_undone():

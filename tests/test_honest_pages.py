@@ -11,9 +11,9 @@ import pytest
 from pages.prototypes import report
 from pages.prototypes.model_context import with_model
 from pages.state import state_file, table_store
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.ui import exports
-from pages.work import fits, tasks
+from pages.work import cache, fits, tasks
 from smpcore import Dataset, load_dataset
 from tests.app import (
     bring,
@@ -142,7 +142,7 @@ def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
 
 @pytest.mark.parametrize("page", ["prototypes", "performance", "apply", "export"])
 def test_a_page_whose_model_is_being_fitted_shows_how_far_it_is(page, monkeypatch):
-    monkeypatch.setattr(fits, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(cache.computed, "quick_seconds", 0.0)
     monkeypatch.setattr(fits.Fit, "ready", lambda fit, seconds: False)
     monkeypatch.setattr(tasks.Task, "wait", lambda task, seconds: False)
     app = opened({"data": "moons", "lam": f"0.0012{len(page)}"}, f"{page}.py")

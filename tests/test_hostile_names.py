@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from pages.state import links
-from pages.state.choice import BUNDLED, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.ui.text import as_written, escape_markdown
 from smpcore import METHODS, Dataset, export, figures, prepare, split
 from smpcore.codegen import TARGETS
 from smpcore.codegen.names import markdown
+from smpcore.live import BUNDLED, Choice
 from tests.app import brought, kernels, opened, said
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.explore.canvas import pack
+from smpcore.live import pack
 
 ROOT = Path(__file__).parents[1]
 MODULES = ROOT / "assets" / "canvas"
@@ -37,7 +37,7 @@ def test_the_script_is_built_from_the_modules():
     scripts = json.loads((MODULES / "package.json").read_text("utf-8"))["scripts"]
     *build, outfile = shlex.split(scripts["build"])
     built = (MODULES / outfile.removeprefix("--outfile=")).resolve()
-    assert built == ROOT / "assets" / "canvas.js"
+    assert built == ROOT / "smpcore" / "live" / "figure.js"
     anew = "run `npm run build` in assets/canvas, with esbuild of Debian 12"
     assert built.read_text("utf-8") == output_of(*build), anew
 

@@ -11,12 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.data import all_rows
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache, fits, server_files
 from pages.work.store import Store
 from smpcore.datasets import MAX_ROWS, plain_number
 from smpcore.evaluation import fit_all_rows
+from smpcore.live import Choice
 from tests.app import APP, metrics, said, session_of, sound
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def chosen(folder, monkeypatch):
     monkeypatch.setenv("SPE_DATA", str(folder))
-    monkeypatch.setattr(cache, "uncompiled", set())
+    monkeypatch.setattr(cache.computed, "uncompiled", set())
     monkeypatch.setattr(fits, "uncompiled", set())
     monkeypatch.setattr(server_files, "_fits", Store(4))
 

@@ -14,8 +14,7 @@ from msgspec import structs
 from sklearn.svm import SVC
 
 from pages.state import lesson_files, lesson_run, table_store
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.lesson_files import FORMAT, Lesson
 from pages.state.lesson_run import Run
 from pages.state.session import Live
@@ -23,6 +22,7 @@ from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import escape_markdown
 from pages.work.fits import Fitted, measured
 from smpcore import SmpcoreError
+from smpcore.live import Choice
 from smpcore.papers import PRINTED
 from tests.app import kernels, opened, said, session_of, sound, words
 from tests.test_live import Browser, figure_of

@@ -13,14 +13,13 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from streamlit.testing.v1 import AppTest
 
-from pages.explore import live
 from pages.state import links, table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
-from pages.ui import elements, readouts
-from pages.work import cache, fits, studies, visitors
+from pages.state.host import resolve
+from pages.ui import elements
+from pages.work import cache, studies, visitors
 from smpcore import METHODS
 from smpcore.explain import doubts
+from smpcore.live import MINE, Choice, lines
 from tests.app import opened, sent_while_moving, session_of
 
 SCHEMA = Draft202012Validator(
@@ -63,7 +62,7 @@ def kernels():
     for method in METHODS.values():
         method.warm_up()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fits, "QUICK_SECONDS", 30.0)
+        patch.setattr(cache.computed, "quick_seconds", 30.0)
         yield
 
 
@@ -187,19 +186,17 @@ def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
 
 
 def test_a_method_without_machine_code_yet_is_fitted_in_a_job(monkeypatch):
-    monkeypatch.setattr(cache, "uncompiled", {"smp"})
-    monkeypatch.setattr(live, "uncompiled", {"smp"})
+    monkeypatch.setattr(cache.computed, "uncompiled", {"smp"})
     browser = Browser(data="xor", data_values={"seed": 77})
     assert browser.last["job"]["text"].startswith("Compiling and fitting")
     assert "picture" not in browser.drag(mu=0.02), "and nothing is previewed"
-    monkeypatch.setattr(cache, "uncompiled", set())
-    monkeypatch.setattr(live, "uncompiled", set())
+    monkeypatch.setattr(cache.computed, "uncompiled", set())
     assert browser.drag(mu=0.02, release=True)["picture"]["canonical"]
 
 
 def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
-    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
-    monkeypatch.setattr(fits, "QUICK_SECONDS", 0.3)
+    monkeypatch.setattr(cache.computed, "quick_values", 10)
+    monkeypatch.setattr(cache.computed, "quick_seconds", 0.3)
     slow = {"start": "each", "lam": 1e-6, "mu": 0.0}
     many = {"seed": 99, "n_samples": 1000}
     browser = Browser(data="xor", data_values=many, values=slow)
@@ -214,7 +211,7 @@ def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
 def test_a_bug_is_a_sentence_for_the_visitor_and_a_traceback_in_the_log(
     browser, monkeypatch, caplog
 ):
-    monkeypatch.setattr(readouts, "readouts", lambda *_: 1 / 0)
+    monkeypatch.setattr(lines, "readouts", lambda *_: 1 / 0)
     header = browser.drag(mu=0.02)
     assert header["kind"] == "notice"
     told = header["notices"][0]["text"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pages.state import table_store
-from pages.state.choice import MINE
-from pages.state.context import resolve
+from pages.state.host import resolve
 from smpcore import METHODS
+from smpcore.live import MINE
 from tests.test_live import Browser, kernels  # noqa: F401
 
 REGRESSION = next(k for k, m in METHODS.items() if "regression" in m.estimators)

@@ -8,12 +8,11 @@ import pytest
 import streamlit as st
 
 from pages.explore import live
-from pages.explore.scene import Scene
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache, fits, slots, studies, tasks
 from pages.work.tasks import Task
 from smpcore import METHODS, MultiPrototypeSVC, SmpcoreError
+from smpcore.live import STOPPED, Choice, Scene, figure
 from tests.app import kernels, opened
 from tests.test_live import Browser
 
@@ -28,7 +27,7 @@ def line(monkeypatch):
     for browser, name in zip(browsers, ("one", "other"), strict=True):
         browser.app.session_state["name"] = name
     monkeypatch.setattr(tasks, "visitor", lambda: st.session_state.get("name", ""))
-    monkeypatch.setattr(cache, "is_slow", lambda *_: True)
+    monkeypatch.setattr(cache.computed, "is_slow", lambda *_: True)
     opened = threading.Event()
     held = [Task(lambda *_: opened.wait(60)) for _ in range(slots.N_CORES)]
     yield *browsers, opened.set
@@ -141,7 +140,7 @@ ALL, FEW = 341, 300
 
 @pytest.fixture(params=METHODS)
 def browser(request, monkeypatch):
-    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
+    monkeypatch.setattr(cache.computed, "quick_values", 10)
     # A split that no other test fits: what is cached needs no subsampled fit.
     return Browser(method=request.param, data="breast_cancer", seed=7)
 
@@ -175,7 +174,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     data = resolve(choice).data
     method = METHODS[choice.method]
     direct = method.estimator(resolve(choice).values).fit(*data.named("train"))
-    scene = Scene(choice, data, studies.view(data, resolve(choice).view))
+    scene = Scene(data, studies.view(data, resolve(choice).view), False)
     predicted = direct.model_.scores(scene.X).argmax(axis=1)
     np.testing.assert_array_equal(done["predicted"], predicted)
     name, _ = browser.slider()
@@ -191,8 +190,8 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
 
 
 def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch, gate):
-    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
-    monkeypatch.setattr(live, "MOST_VALUES", 30 * (live.LEAST_ROWS - 1))
+    monkeypatch.setattr(cache.computed, "quick_values", 10)
+    monkeypatch.setattr(figure, "MOST_VALUES", 30 * (figure.LEAST_ROWS - 1))
     browser = Browser(data="breast_cancer", seed=8)
     assert browser.last["job"] and "picture" not in browser.last
     assert "picture" not in browser.drag(mu=0.01)
@@ -202,12 +201,12 @@ def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch, gate):
 
 
 def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gate):
-    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
+    monkeypatch.setattr(cache.computed, "quick_values", 10)
 
     def fails(*_):
         raise live.SmpcoreError("too few")
 
-    monkeypatch.setattr(live, "preview", fails)
+    monkeypatch.setattr(figure, "preview", fails)
     browser = Browser(data="xor", data_values={"seed": 31})
     assert browser.last["job"] and "picture" not in browser.last
     assert not any(n["level"] == "error" for n in browser.last["notices"])
@@ -216,24 +215,24 @@ def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gat
 
 
 def test_the_whole_is_its_own_part_where_rows_are_few():
-    data = resolve(Choice(data="moons")).data
-    part = live.part_of(data, "smp")
+    context = resolve(Choice(data="moons"))
+    part, data = figure.part_of(context), context.data
     np.testing.assert_array_equal(part.split.train, data.split.train)
-    assert live.words(part, data) == "Preview: short fit"
-    few = resolve(Choice(data="moons", data_values={"n_samples": 20})).data
-    assert live.part_of(few, "smp") is None
+    assert figure.words(part, data) == "Preview: short fit"
+    few = resolve(Choice(data="moons", data_values={"n_samples": 20}))
+    assert figure.part_of(few) is None
 
 
 def test_a_fit_that_lasts_goes_on_and_is_not_begun_again(monkeypatch):
-    monkeypatch.setattr(fits, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(cache.computed, "quick_seconds", 0.0)
     begun, solve = [], MultiPrototypeSVC.solve
     counted = lambda *args, **kw: begun.append(1) or solve(*args, **kw)  # noqa: E731
     monkeypatch.setattr(MultiPrototypeSVC, "solve", counted)
     context = resolve(Choice(data="breast_cancer", method="mprotsvm", seed=11))
     data, values = context.data, context.values
     fit = fits.Fit(data, "mprotsvm", values)
-    assert not fit.is_quick and fit.finished().history_.status != fits.STOPPED
-    assert fit.bounds == cache.bounds(data, "mprotsvm", values)
+    assert not fit.is_quick and fit.finished().history_.status != STOPPED
+    assert fit.bounds == cache.computed.bounds(data, "mprotsvm", values)
     assert len(begun) == 1
     fit.restart()
     assert fit.finished() and len(begun) == 2

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from pages.explore import picture
 from pages.state import links
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache, studies
 from smpcore import METHODS, IMKPLClassifier
 from smpcore.explain import deciding_prototypes
+from smpcore.live import Choice, picture
 from tests.app import session_of
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -126,7 +125,9 @@ def test_a_star_says_how_much_a_case_weighs_and_for_whom(data):
 def test_cases_off_the_data_are_those_far_from_every_training_row():
     browser = Browser(method="supersparse", data="iris")
     values = browser.context.values
-    rows = cache.problem(browser.context.data, "supersparse", values).rows.cases
+    rows = cache.computed.problem(
+        browser.context.data, "supersparse", values
+    ).rows.cases
     near = NearestNeighbors(n_neighbors=2).fit(rows)
     usual = np.quantile(near.kneighbors(rows)[0][:, 1], 0.95)
     away = near.kneighbors(browser.fitted.model_.anchors)[0][:, 0] > usual

@@ -5,11 +5,10 @@ import pytest
 
 from pages.compare import candidates
 from pages.state import links, table_store
-from pages.state.choice import Choice
-from pages.state.context import ANSWERS, resolve
-from pages.state.settings import validated
+from pages.state.host import resolve, validated
 from pages.work import studies
 from smpcore import METHODS, list_datasets
+from smpcore.live import ANSWERS, Choice
 from tests.test_live import Browser, kernels  # noqa: F401
 
 REGRESSION = [info.key for info in list_datasets() if info.task == "regression"]

@@ -5,13 +5,12 @@ import zlib
 import numpy as np
 import pytest
 
-from pages.explore import live
-from pages.explore.canvas import pack
-from pages.explore.path import LARGE, MOST_LARGE, shown_states
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache, fits
 from pages.work.fits import difference
 from smpcore import METHODS, figures
+from smpcore.live import figure, pack
+from smpcore.live.path import LARGE, MOST_LARGE, shown_states
 from smpcore.model import Step
 from smpcore.papers import OTHER_OBJECTIVES, PRINTED
 from tests.app import session_of
@@ -31,9 +30,9 @@ def browser():
 
 def _natural(choice):
     """The end of λ that the data give."""
-    return cache.bounds(resolve(choice).data, choice.method, resolve(choice).values)[
-        "lam"
-    ][1]
+    return cache.computed.bounds(
+        resolve(choice).data, choice.method, resolve(choice).values
+    )["lam"][1]
 
 
 def _assert_alike(one, other):
@@ -117,7 +116,7 @@ def test_another_option_leaves_what_was_chosen(browser):
 @pytest.fixture(params=METHODS)
 def moons(request, monkeypatch):
     # However slow the machine is: the clock is no part of what is tested.
-    monkeypatch.setattr(live, "CANONICAL_SECONDS", 30.0)
+    monkeypatch.setattr(figure, "CANONICAL_SECONDS", 30.0)
     return Browser(method=request.param, data="moons")
 
 

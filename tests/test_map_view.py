@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from pages.explore.scene import Scene, laying_out
 from pages.state import links
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import studies
 from smpcore import SMPClassifier, figures, load_dataset, prepare, split
+from smpcore.live import Choice, Scene, laying_out
 from tests.test_live import Browser, kernels  # noqa: F401
 
 WORDS = "A map is being laid out: 40 %."
@@ -149,9 +148,9 @@ def test_the_figure_says_how_far_a_map_is_and_looks_again(monkeypatch):
 def test_a_map_that_comes_while_a_message_is_answered_is_looked_for_again(digits):
     browser = Browser(data="digits")
     flat = figures.pca_view(browser.context.data.of("train")[0])
-    before = Scene(browser.choice, browser.context.data, flat)
+    before = Scene(browser.context.data, flat, False)
     assert laying_out(browser.context, before)["share"] == 1
-    now = Scene(browser.choice, browser.context.data, digits.view)
+    now = Scene(browser.context.data, digits.view, False)
     assert laying_out(browser.context, now) is None
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from pages.state import table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache, file_process
 from smpcore import METHODS, load_dataset
 from smpcore.datasets import matrix_of
+from smpcore.live import MINE, Choice
 from tests import app
 from tests.app import kernels, metrics, opened, said, session_of, sound
 from tests.smpcore.datasets.cases import npz
@@ -94,10 +94,10 @@ def test_what_a_visitor_brings_is_in_no_cache_of_others():
     page = bring(opened({}, "data.py"), npz(near=NEAR, y=LABELS))
     choice = session_of(page).choice
     before = resolve(choice).data
-    assert cache.parts(before.dataset, before.split) is before
+    assert cache.computed.parts(before.dataset, before.split) is before
     again = table_store.visit(choice.token)[0]
     table_store.delete(choice.token)
-    assert cache.parts(again, before.split) is not before
+    assert cache.computed.parts(again, before.split) is not before
 
 
 @pytest.mark.parametrize("method", ABLE)

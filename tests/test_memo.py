@@ -9,11 +9,10 @@ from dataclasses import replace
 import pytest
 
 from pages.state import table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache, store, tasks, visitors
-from pages.work.cache import Parts
 from smpcore import Dataset, read_table
+from smpcore.live import MINE, Choice, Parts
 
 ROWS = "\n".join(f"{i % 7},{(i * 3) % 5},{'ab'[i % 7 > 3]}" for i in range(80))
 
@@ -51,7 +50,7 @@ def choice(browser):
 def test_equal_rows_of_two_visitors_share_nothing():
     one, other = upload(), upload()
     assert one.digest == other.digest
-    found = [cache.split_of(data, 0.2, 0.2, 0) for data in (one, one, other)]
+    found = [cache.computed.split_of(data, 0.2, 0.2, 0) for data in (one, one, other)]
     assert found[0] is found[1] is not found[2]
     for data in (one, other):
         cache.forget(data)
@@ -71,8 +70,8 @@ def test_delete_finds_what_was_made_of_what_there_was_no_room_for(browser):
     text = ",".join(names) + "\n" + rows
     token = table_store.keep(read_table(text.encode(), "t.csv"))
     for name in names[:8]:  # more than are kept of one table
-        table = cache.forbidding(table_store.visit(token)[0], (name,))
-        cache.parts(table, cache.split_of(table, 0.2, 0.2, 0))
+        table = cache.computed.forbidding(table_store.visit(token)[0], (name,))
+        cache.computed.parts(table, cache.computed.split_of(table, 0.2, 0.2, 0))
     del table
     table_store.delete(token)
 

@@ -12,10 +12,10 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
 
-from pages.explore import canvas
 from pages.state import lesson_files, state_file
 from pages.work import visitors
-from pages.work.json_files import Record
+from smpcore.live import Record
+from smpcore.live import messages as canvas
 from tests.test_live import Browser, kernels  # noqa: F401
 
 SET = {"kind": "set", "seq": 1}

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from pages.state import links, table_store
-from pages.state.choice import MINE
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import openml_sets
 from pages.work.store import Store
 from smpcore import read_table, split
+from smpcore.live import MINE
 from tests.app import kernels, opened, said, session_of, until
 from tests.smpcore.datasets.openml_server import Served, serving
 from tests.test_data_page import data_picker

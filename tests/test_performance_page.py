@@ -13,13 +13,12 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.session import Session
-from pages.ui import readouts
 from pages.work import visitors
 from smpcore.datasets import make_dataset, plain_number
 from smpcore.evaluation import class_numbers, margins
+from smpcore.live import Choice, calibration_line
 from smpcore.model import chance
 from tests.app import (
     bring,
@@ -257,7 +256,7 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
         np.testing.assert_allclose(table["probability"], chosen)
     estimator = context.with_threshold(context.fit().estimator)
     of = estimator.model_, context.data, "validation"
-    key, value, detail = readouts._calibration_line(*of)
+    key, value, detail = calibration_line(*of)
     assert (key == "interval") == (model.classes is None)
     assert value and "rows" in detail
 

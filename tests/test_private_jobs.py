@@ -9,7 +9,7 @@ import pytest
 
 from pages.prototypes import stability
 from pages.work import studies
-from pages.work.cache import forget, parts
+from pages.work.cache import computed, forget
 from pages.work.studies import training_scores
 from pages.work.tasks import Task
 from smpcore import METHODS, load_dataset, split
@@ -62,7 +62,7 @@ def test_only_what_everybody_has_goes_to_the_cluster(monkeypatch, private):
     monkeypatch.setenv(engine.VARIABLE, "tcp://127.0.0.1:9")
     monkeypatch.setattr(engine, "_asked", ask)
     dataset = replace(load_dataset("iris"), private=private)
-    data = parts(dataset, split(dataset))
+    data = computed.parts(dataset, split(dataset))
     refit = partial(_refit, monkeypatch=monkeypatch)
     for job in (_sweep, _compare, refit, _calibrate):
         asked.clear()

@@ -16,16 +16,15 @@ from pages.prototypes import detail, model_context, report
 from pages.prototypes.model_context import with_model
 from pages.prototypes.score import _TASK
 from pages.state import links, state_file
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.session import Session
 from pages.ui import exports, workspace
 from pages.work import studies
-from pages.work.cache import pairs
 from smpcore import METHODS
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import match_prototypes
+from smpcore.live import MINE, Choice, pairs
 from tests.app import (
     at,
     brought,

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pages.ui.readouts import of_part
 from smpcore.evaluation.scores import Scores
+from smpcore.live import of_part
 from smpcore.readouts import READOUTS
 
 ROOT = Path(__file__).parents[1]

@@ -11,13 +11,13 @@ from pages.export.python_lines import python_of_choice
 from pages.prototypes import report
 from pages.prototypes.model_context import with_model
 from pages.state import table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.state_file import apply_record, record_of
 from pages.ui import exports
 from pages.work import visitors
 from smpcore.datasets import make_dataset
 from smpcore.evaluation.__main__ import main
+from smpcore.live import MINE, Choice
 from tests.app import bring, context_of, kernels, metrics, opened, said, sound
 from tests.smpcore.datasets.test_time_to_event import followed
 from tests.test_data_page import choice, edit

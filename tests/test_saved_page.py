@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.explore import saved
 from pages.state import table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import make_dataset
+from smpcore.live import MINE, Choice, page_file, saved_page
 from tests.test_live import unpacked
 
 BAD = "</script><img src=x onerror=alert(1)>"
@@ -63,7 +62,7 @@ def own_table():
 )
 def test_each_value_is_what_a_fit_of_its_own_gives(data, method, megabytes):
     context = resolve(Choice(data=data, method=method))
-    page = saved.page(context, "")
+    page = saved_page(context, "")
     assert len(page) <= megabytes * 1e6
     header = payload_of(page)
     param, values = header["path"]["param"], header["path"]["values"]
@@ -90,7 +89,7 @@ def test_each_value_is_what_a_fit_of_its_own_gives(data, method, megabytes):
 
 def test_only_its_own_script_may_run_and_names_stay_text():
     token, _ = own_table()
-    page = saved.page(resolve(Choice(data=MINE, token=token, method="smp")), "")
+    page = saved_page(resolve(Choice(data=MINE, token=token, method="smp")), "")
     text, parts = page.decode(), parts_of(page)
     assert "<img" not in text and html.escape(BAD) in text
     (policy,) = re.findall('Content-Security-Policy" content="([^"]*)"', text)
@@ -106,10 +105,10 @@ def test_only_its_own_script_may_run_and_names_stay_text():
 def test_rows_of_a_table_are_in_the_file_only_if_wanted():
     token, data = own_table()
     context = resolve(Choice(data=MINE, token=token, method="smp"))
-    with_rows = payload_of(saved.page(context, ""))
+    with_rows = payload_of(saved_page(context, ""))
     x = with_rows["scene"]["points"]["x"]
     assert np.isin(x, data.frame[BAD].to_numpy(np.float32)).all() and len(x) > 40
-    header = payload_of(saved.page(context, "", with_rows=False))
+    header = payload_of(saved_page(context, "", with_rows=False))
     assert {len(a) for a in header["scene"]["points"].values()} == {0}
     assert header["scene"]["behind"] is None
     for picture in (header["picture"], *header["knots"]):
@@ -122,15 +121,15 @@ def test_rows_of_a_table_are_in_the_file_only_if_wanted():
 
 def test_what_would_take_minutes_is_refused_in_a_sentence(monkeypatch):
     context = resolve(Choice(data="moons", method="smp"))
-    monkeypatch.setattr(saved, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(page_file, "MOST_SECONDS", 0.0)
     with pytest.raises(SmpcoreError, match="12 values of its slider takes about"):
-        saved.page(context, "")
+        saved_page(context, "")
 
 
 def test_the_way_back_to_the_app_stands_in_it():
     context = resolve(Choice(data="moons", method="smp"))
     assert (
         '<a href="https://x.org/?a=1&amp;b=2">'
-        in saved.page(context, "https://x.org/?a=1&b=2").decode()
+        in saved_page(context, "https://x.org/?a=1&b=2").decode()
     )
-    assert "<code>?a=&lt;1</code> behind" in saved.page(context, "?a=<1").decode()
+    assert "<code>?a=&lt;1</code> behind" in saved_page(context, "?a=<1").decode()

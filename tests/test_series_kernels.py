@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from pages.state.choice import BUNDLED, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache
 from smpcore import METHODS, IMKPLClassifier
 from smpcore.evaluation import fit_compared
+from smpcore.live import BUNDLED, Choice
 from tests.app import kernels
 from tests.test_live import Browser
 
@@ -68,6 +68,6 @@ def test_long_work_with_series_is_a_job():
         for key, name, value in OFFERED:
             choice = Choice("series", values, method=key, values={name: value})
             context = resolve(choice)
-            assert cache.is_large(context.data, key, context.values) == slow
+            assert cache.computed.is_large(context.data, key, context.values) == slow
             usual = resolve(Choice("series", values, method=key))
-            assert not cache.is_large(usual.data, key, usual.values)
+            assert not cache.computed.is_large(usual.data, key, usual.values)

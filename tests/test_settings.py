@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pages.state import lesson_files, lesson_run, links, state_file, table_store
-from pages.state.choice import MINE, VIEW_KINDS
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.session import Session
 from pages.state.state_file import Saved
 from pages.ui import workspace
-from pages.work import fits, visitors
+from pages.work import cache, visitors
 from smpcore import METHODS, SmpcoreError
+from smpcore.live import MINE, VIEW_KINDS
 from tests.app import WITHOUT_A_CHOICE, brought, kernels, opened, said, session_of
 from tests.smpcore.datasets.test_time_to_event import followed
 from tests.test_app import PAGES
@@ -109,7 +109,7 @@ def test_a_wish_is_a_choice_and_what_was_left_out_is_said(follow_up, kind, wish)
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_shows_any_wish_and_says_what_was_left_out(page, follow_up, monkeypatch):
-    monkeypatch.setattr(fits, "QUICK_SECONDS", 0.3)
+    monkeypatch.setattr(cache.computed, "quick_seconds", 0.3)
 
     @given(st.sampled_from([*KINDS]), WISHES)
     @settings(max_examples=2 if page in WITHOUT_A_CHOICE else 6)

@@ -89,7 +89,7 @@ def test_it_works_at_a_low_priority(pool):
 
 
 def test_a_killed_process_ends_its_own_study_alone(pool):
-    job = SweepJob(cache.parts(IRIS, split(IRIS)), "smp", (), 5, True)
+    job = SweepJob(cache.computed.parts(IRIS, split(IRIS)), "smp", (), 5, True)
     _until(lambda: job.n_done)
     (theirs,) = {process.pid for process in active_children()} - {
         pool.submit(os.getpid).result()
@@ -98,7 +98,7 @@ def test_a_killed_process_ends_its_own_study_alone(pool):
     _until(lambda: job.done)
     assert "was ended" in job.problem and "What had come is kept" in job.problem
     assert pool.submit(abs, -1).result() == 1
-    again = SweepJob(cache.parts(IRIS, split(IRIS)), "smallk", (), 5, False)
+    again = SweepJob(cache.computed.parts(IRIS, split(IRIS)), "smallk", (), 5, False)
     _until(lambda: again.done)
     assert not again.problem and again.n_done
 
@@ -110,7 +110,7 @@ def test_a_fit_that_hears_no_stop_ends_with_its_last_owner(pool):
     frame["y"] = draw.integers(0, 2, 20_000)
     data = make_dataset(frame, "noise", roles={"y": "target"})
     before = {process.pid for process in active_children()}
-    job = CandidateJob(cache.parts(data, split(data)), Entry("rbf_svm"), False)
+    job = CandidateJob(cache.computed.parts(data, split(data)), Entry("rbf_svm"), False)
     theirs = _until(lambda: {p.pid for p in active_children()} - before)
     assert not job.wait(2.0)
     job.leave()

@@ -34,7 +34,7 @@ class Held:
 
 
 def _data(dataset):
-    return cache.parts(dataset, split(dataset, 0.0, 0.0))
+    return cache.computed.parts(dataset, split(dataset, 0.0, 0.0))
 
 
 def ended(task):

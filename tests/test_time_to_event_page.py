@@ -11,13 +11,14 @@ from pages.export.python_lines import python_of_choice
 from pages.prototypes import report, stability
 from pages.prototypes.model_context import with_model
 from pages.state import links, state_file, table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.app_figure import set_values
+from pages.state.host import resolve
 from pages.state.state_file import Saved
-from pages.ui import controls, exports
+from pages.ui import exports
 from pages.work import visitors
 from smpcore import SmpcoreError
 from smpcore.datasets import FollowUp, answered
+from smpcore.live import MINE, Choice, live_controls
 from tests.app import bring, kernels, opened, said, session_of, sound
 from tests.smpcore.datasets.test_time_to_event import followed
 from tests.test_data_page import choice, edit, facts
@@ -97,9 +98,7 @@ def test_another_table_forgets_the_question_and_other_roles_say_so():
     assert choice(page).follow_up is None
     notices = " ".join(session_of(page).notices) + said(page)
     assert "The question of time to event no longer fits the table" in notices
-    other = controls.set_values(
-        replace(choice(page), follow_up=ASKED), {"data": "iris"}
-    )
+    other = set_values(replace(choice(page), follow_up=ASKED), {"data": "iris"})
     assert other.follow_up is None
 
 
@@ -134,21 +133,21 @@ def test_a_wrong_link_is_one_sentence(mine, text, words):
 
 def test_explore_has_a_slider_among_the_data_controls(mine):
     context = resolve(mine)
-    rows = controls.live_controls(context, {}, np.zeros(3, bool), {})
+    rows = live_controls(context, {}, np.zeros(3, bool), {}, lambda _: [])
     row = next(row for row in rows if row["name"] == "within")
     assert (row["label"], row["group"], row["value"]) == (
         "death within (months)",
         "data",
         14.0,
     )
-    moved = controls.set_values(mine, {"within": 20.31})
+    moved = set_values(mine, {"within": 20.31})
     assert moved.follow_up == replace(ASKED, horizon=20.0)
-    assert controls.set_values(mine, {"within": 1e9}).follow_up.horizon < 1000
+    assert set_values(mine, {"within": 1e9}).follow_up.horizon < 1000
     assert context.with_values({"within": 20.0}) is None  # other data, so no drag
     with pytest.raises(SmpcoreError, match="should be a number from"):
-        controls.set_values(mine, {"within": "soon"})
+        set_values(mine, {"within": "soon"})
     with pytest.raises(SmpcoreError, match="no control of this page"):
-        controls.set_values(replace(mine, follow_up=None), {"within": 20.0})
+        set_values(replace(mine, follow_up=None), {"within": 20.0})
 
 
 def test_python_lines_fit_the_same_weighted_model(mine, kernels, monkeypatch):

@@ -11,8 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.state import links
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.tradeoff import sweeps
 from pages.work import cache, studies
 from smpcore import METHODS
@@ -25,6 +24,7 @@ from smpcore.evaluation import (
     sweep_table,
     title_of,
 )
+from smpcore.live import Choice
 from tests.app import (
     brought,
     kernels,
@@ -81,7 +81,7 @@ def test_a_point_of_a_refined_sweep_stays_on_explore_and_the_sweep_with_it():
     app.button(key="use_point").click().run()
     used = session_of(app).choice
     data, values = resolve(used).data, resolve(used).values
-    assert cache.bounds(data, used.method, values)["lam"][1] < values["lam"]
+    assert cache.computed.bounds(data, used.method, values)["lam"][1] < values["lam"]
     link = dict(app.query_params)
     for page in ("explore.py", "export.py", "explore.py"):
         app.switch_page(f"pages/{page}").run()

@@ -6,13 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.state import table_store
-from pages.state.choice import MINE
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.state_file import apply_record, record_of
 from pages.work import visitors
 from pages.work.store import KEEP_SECONDS
 from smpcore import SmpcoreError, load_dataset, read_table, split
 from smpcore.datasets import CleaningStep, steps_to_json
+from smpcore.live import MINE
 from tests.app import bring, kept_table, said, session_of, sound
 from tests.app import opened as visited
 from tests.test_data_page import GOOD, choice, data_picker, facts, opened

@@ -13,13 +13,13 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from pages.explore import edits
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.session import OutgoingFile, Session
 from pages.ui import elements, qr, workspace
 from pages.work import studies
 from smpcore import SmpcoreError, load_dataset
 from smpcore.datasets import make_dataset, with_series
+from smpcore.live import MINE, Choice
 from tests.app import kernels, opened, said, sent_while_moving, session_of, sound
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from smpcore import METHODS, SmpcoreError, SuperSparseClassifier, load_dataset, prepare
 from smpcore.datasets import make_dataset
 from smpcore.datasets.preparation import MAX_LENGTH
 from smpcore.figures import nearest_view
+from smpcore.live import Choice
 from smpcore.methods.supersparse import encode_strings
 from smpcore.similarity import Similarity
 from tests.app import bring, kernels, metrics, opened, said, session_of, sound

@@ -12,10 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pages.state import lesson_files, lesson_run, links, state_file, table_store
-from pages.state.choice import BUNDLED, MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve, validated
 from pages.state.session import Session
-from pages.state.settings import validated
 from pages.state.state_file import Saved
 from pages.ui import workspace
 from pages.work import visitors
@@ -23,6 +21,7 @@ from pages.work.store import KEEP_SECONDS, Store
 from pages.work.studies import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, split
 from smpcore.datasets import make_dataset, read_table
+from smpcore.live import BUNDLED, MINE, Choice
 from tests.app import has_button, opened, session_of
 
 DATA = ("moons", "iris", "digits", "sine", "diabetes")

@@ -11,16 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from pages.apply import validation
-from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui import explanation_sheet
 from pages.ui.elements import download, metric
 from pages.ui.elements import table as show_table
 from pages.ui.files import OpenFile, like, open_file, read_file
-from pages.ui.readouts import BAND_NOTE, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
-from pages.work import cache
-from pages.work.cache import pairs
 from pages.work.tasks import Task
 from smpcore import PrototypeModel, SmpcoreError, evaluation
 from smpcore.datasets import (
@@ -33,6 +29,7 @@ from smpcore.datasets import (
     read_similarities,
     used_matrices,
 )
+from smpcore.live import BAND_NOTE, Context, Parts, pairs, shortcomings
 from smpcore.model import Calibration
 from smpcore.readouts import READOUTS, Shown, number_text
 
@@ -52,7 +49,7 @@ def _seen(column: Input) -> str:
     return ", ".join(column.levels[:6])
 
 
-def expected(data: cache.Parts, used: Collection[str]) -> None:
+def expected(data: Parts, used: Collection[str]) -> None:
     """The columns that the file should have: those that the model uses."""
     if data.dataset.matrices:
         _expected_matrices(data)
@@ -89,7 +86,7 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
         show_table(lines)
 
 
-def _expected_matrices(data: cache.Parts) -> None:
+def _expected_matrices(data: Parts) -> None:
     """What a file of similarities should hold."""
     names = [matrix.name for matrix in used_matrices(data.dataset)]
     message(
@@ -101,7 +98,7 @@ def _expected_matrices(data: cache.Parts) -> None:
     )
 
 
-def upload(data: cache.Parts) -> OpenFile | None:
+def upload(data: Parts) -> OpenFile | None:
     """The file picker, and the file that is open."""
     is_similarities, dataset = bool(data.dataset.matrices), data.dataset
 
@@ -141,7 +138,7 @@ _CHOOSE, _MISSING = "choose …", "none: its values are missing"
 
 
 def matched(
-    file: OpenFile, data: cache.Parts, used: Collection[str], whole: Preparation
+    file: OpenFile, data: Parts, used: Collection[str], whole: Preparation
 ) -> evaluation.Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
     frame = file.content
@@ -203,7 +200,7 @@ def answers(
     return _ANSWERS.get_or_make(key, compute)
 
 
-def known(file: OpenFile, data: cache.Parts, matched: evaluation.Matched) -> np.ndarray:
+def known(file: OpenFile, data: Parts, matched: evaluation.Matched) -> np.ndarray:
     """Of each row, the part of the data set that has an equal one; empty: none."""
     find = partial(
         evaluation.known_rows,
@@ -320,7 +317,7 @@ def read_out(
 
 
 def _dependence(
-    data: cache.Parts, frame: pd.DataFrame, places: np.ndarray
+    data: Parts, frame: pd.DataFrame, places: np.ndarray
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Which rows of a file depend on each other, and what each weighs."""
     groups = evaluation.clusters_like(data.dataset, frame)
@@ -331,7 +328,7 @@ def _dependence(
     )
 
 
-def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:
+def _errors(errors: evaluation.RegressionScores, data: Parts) -> None:
     shown = Shown(READOUTS["mae"].label, errors.estimate, unit="target")
     usual = errors.always(data.training_median)
     with st.container(horizontal=True):
@@ -362,7 +359,7 @@ def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:
     show_table(lines)
 
 
-def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
+def _dependent(data: Parts, groups: np.ndarray | None) -> None:
     """Say what the interval counts together, where rows of these data depend."""
     if data.cluster_summary and groups is None:
         st.caption(
@@ -373,7 +370,7 @@ def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
         st.caption(f"In the interval, {data.cluster_summary}.")
 
 
-def _weighted(data: cache.Parts, weights: np.ndarray | None) -> None:
+def _weighted(data: Parts, weights: np.ndarray | None) -> None:
     """Say how these rows count, where those of the data have weights."""
     if column := data.dataset.weight:
         label = short_label(column)
@@ -412,7 +409,7 @@ MOST_SHOWN = 1000
 MOST_OFFERED = 1000
 
 
-def carried(file: OpenFile, data: cache.Parts) -> list[str]:
+def carried(file: OpenFile, data: Parts) -> list[str]:
     """Let the visitor choose which columns the predictions carry of the file."""
     names = list(file.content.columns[:MOST_OFFERED])
     chosen = st.multiselect(

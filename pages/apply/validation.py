@@ -15,10 +15,10 @@ from pages.state.session import Slot
 from pages.ui import charts
 from pages.ui.elements import expander, problems_shown, show_section, table
 from pages.ui.files import OpenFile
-from pages.ui.text import define, message, short_label
-from pages.work.cache import Parts, pairs
+from pages.ui.text import message, short_label
 from smpcore import PrototypeModel, evaluation
 from smpcore.datasets import plural
+from smpcore.live import Parts, define, pairs
 from smpcore.model import Calibration
 from smpcore.readouts import Section, number_text
 from smpcore.report import (

@@ -10,11 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.context import Context
 from pages.ui import workspace
-from pages.ui.readouts import quality
 from pages.ui.text import message
-from pages.work import cache, studies
+from pages.work import studies
 from pages.work.studies import CURRENT_SETTINGS, CandidateJob, Entry, settings_in_words
 from smpcore import BASELINES, METHODS, figures
 from smpcore.datasets import plain_number, text_features
@@ -30,6 +28,7 @@ from smpcore.evaluation import (
     simultaneous_differences,
     title_of,
 )
+from smpcore.live import Context, Parts, quality
 from smpcore.readouts import READOUTS
 
 #: What is shown of every model, after its scores.
@@ -49,11 +48,11 @@ class Scored:
     scores: Scores | RegressionScores
     operating: str = ""
 
-    def is_sampled(self, data: cache.Parts) -> bool:
+    def is_sampled(self, data: Parts) -> bool:
         """Whether it was fitted on a sample of the training rows."""
         return self.candidate.n_rows < len(data.split.train)
 
-    def title(self, data: cache.Parts) -> str:
+    def title(self, data: Parts) -> str:
         """Its title in tables, with the number of rows in its sample."""
         if not self.is_sampled(data):
             return self.entry.title
@@ -169,7 +168,7 @@ def _as_shown(
     return replace(candidate, estimator=moved), context.operating
 
 
-def overview(candidates: list[Scored], data: cache.Parts, part: str) -> pd.DataFrame:
+def overview(candidates: list[Scored], data: Parts, part: str) -> pd.DataFrame:
     """Scores, sizes and times of all models; and of prototypes, how readable they
     are.
     """
@@ -198,7 +197,7 @@ def _settings(candidate: ComparedModel) -> str:
     return f"{words} ({origin})"
 
 
-def summary(one: Scored, data: cache.Parts) -> str:
+def summary(one: Scored, data: Parts) -> str:
     """Score and settings in a line."""
     words = [quality(one.scores, data), f"With {_settings(one.candidate)}."]
     if one.is_sampled(data):
@@ -212,7 +211,7 @@ def summary(one: Scored, data: cache.Parts) -> str:
     return " ".join(words)
 
 
-def _signed(value: float, data: cache.Parts) -> str:
+def _signed(value: float, data: Parts) -> str:
     """A difference of scores: of numbers in their unit, else in percentage points."""
     if data.dataset.task == "regression":
         return f"+{plain_number(value)}" if value > 0 else plain_number(value)
@@ -220,7 +219,7 @@ def _signed(value: float, data: cache.Parts) -> str:
 
 
 def differences(
-    candidates: list[Scored], to: Scored, data: cache.Parts, part: str
+    candidates: list[Scored], to: Scored, data: Parts, part: str
 ) -> pd.DataFrame:
     """Each candidate against one, on the same rows of a part."""
     rivals = [one for one in candidates if one.entry != to.entry]

@@ -9,17 +9,16 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui import elements
 from pages.ui.elements import download, table
-from pages.ui.readouts import solver_readouts
 from pages.ui.text import message, short_label
 from pages.work import server_files
 from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import Task
 from smpcore.datasets import plain_number
 from smpcore.evaluation import AllRowsFit, Scores, fit_all_rows
+from smpcore.live import Context, solver_readouts
 from smpcore.readouts import READOUTS, Shown
 
 #: The visit's fit of all rows, and the share of the others that is left out.

@@ -7,15 +7,15 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import session, settings, table_store, widget_state
-from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice
+from pages.state import session, table_store, widget_state
+from pages.state.app_figure import set_values
 from pages.state.session import Live
 from pages.ui import files
-from pages.ui.controls import set_values
 from pages.ui.text import message
 from pages.work import cache, sources, visitors
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split, check_fit
+from smpcore.live import BUNDLED, MINE, NO_QUESTION, SEED, Choice
 from smpcore.parameters import Param
 
 #: What belongs to the data that were chosen before.
@@ -123,7 +123,7 @@ def split_controls(dataset: Dataset, drawn: Split | None) -> None:
         disabled=dataset.test_rows is not None,
         key=f"test.{edition}",
     )
-    limits = int(settings.SEED.low), int(settings.SEED.high)
+    limits = int(SEED.low), int(SEED.high)
     seed = columns[2].number_input(
         "Seed of the split", *limits, choice.seed, key=f"seed.{edition}"
     )
@@ -135,7 +135,7 @@ def division_of(dataset: Dataset, drawn: Split | None) -> Split:
     choice = session.current()
     if drawn is not None:
         return drawn
-    return cache.split_of(dataset, choice.validation, choice.test, choice.seed)
+    return cache.computed.split_of(dataset, choice.validation, choice.test, choice.seed)
 
 
 def fit_problem(dataset: Dataset) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.state import session
-from pages.ui.controls import set_values
+from pages.state.app_figure import set_values
 from pages.ui.text import message
 from pages.work import openml_sets
 from pages.work.openml_sets import Download

@@ -12,13 +12,13 @@ import streamlit as st
 
 from pages.data import editor
 from pages.state import session
-from pages.state.choice import BUNDLED
 from pages.state.session import Slot
 from pages.ui.elements import noted, problems_shown
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import CleaningStep, Role, Split, feature_names, plain_number
+from smpcore.live import BUNDLED
 
 _COLUMNS = Slot[pd.DataFrame]("columns")
 _FORMER_TARGET, _PROBLEM = Slot[str]("former_target"), Slot[str]("features_problem")

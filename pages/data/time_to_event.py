@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
-from pages.state.choice import NO_QUESTION
 from pages.state.session import Slot
 from pages.ui.elements import problems_shown
 from pages.ui.text import message, short_label
@@ -23,6 +22,7 @@ from smpcore.datasets import (
     horizons,
     likely_event,
 )
+from smpcore.live import NO_QUESTION
 
 #: How many different values each column has.
 _COUNTS = Slot[dict[str, int]]("value_counts")

@@ -15,7 +15,6 @@ import streamlit as st
 
 from pages.data import editor
 from pages.state import session, state_file, table_store
-from pages.state.choice import BUNDLED
 from pages.state.session import Slot
 from pages.ui import files
 from pages.ui.elements import problems_shown, table
@@ -39,6 +38,7 @@ from smpcore.datasets import (
     read_frame,
     read_matrices,
 )
+from smpcore.live import BUNDLED
 
 #: Of the table and its test part: what is wrong with the file; and reading it.
 _READ, _READ_TEST = Slot[str]("read"), Slot[str]("read_test")

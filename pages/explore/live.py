@@ -1,9 +1,4 @@
-"""The live figure: a message from the browser in, a payload out.
-
-On release of a control the answer is the *canonical* fit, while it moves the same one
-where that is quick, else a *preview*; where the canonical fit takes long it goes on in
-a job, and one on a part of the rows is shown meanwhile. Points of the path are asked
-for afterwards, so that no message waits behind them.
+"""The live figure of a visit: a message from the browser in, a payload out.
 
 What a lesson locks and hides is decided here, on the server. While a question is open
 its picture stays: regions, training and validation rows, and prototypes with their
@@ -16,80 +11,28 @@ from __future__ import annotations
 
 import logging
 import secrets
-import time
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from pages.explore import path
-from pages.explore.canvas import Message, pack, read_message
-from pages.explore.edits import edited
-from pages.explore.picture import picture
-from pages.explore.scene import Scene, laying_out, scene_of
 from pages.state import lesson_files, lesson_run, session, undo
-from pages.state.choice import Choice
-from pages.state.context import Context, resolve
+from pages.state.app_figure import AppFigure
+from pages.state.host import HOST
 from pages.state.session import Live
-from pages.state.settings import validated
-from pages.state.state_file import FAR
-from pages.ui import controls
-from pages.work import cache, fits, slots
-from pages.work.warmup import uncompiled
+from pages.work import slots
 from smpcore import SmpcoreError
 from smpcore.datasets import list_names
+from smpcore.live import (
+    BACKGROUND,
+    FAR,
+    Choice,
+    Message,
+    pack,
+    read_message,
+)
 
 log = logging.getLogger(__name__)
-#: At most so many training rows, and numbers in them.
-MOST_ROWS, MOST_VALUES = 300, 100_000
-#: Fewer rows than this tell nothing.
-LEAST_ROWS = 30
-
-
-def subsampled_fit(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
-    """A quick fit on a part of the rows, and that part; None if it would not help."""
-    method = context.method.key
-    part = part_of(context.data, method)
-    n_features = context.data.X.shape[1]
-    aligned = context.method.comparison_cost(context.values, n_features) > 1
-    if part is None or aligned:  # where comparing rows is slow, so is a part of them
-        return None, None
-    try:
-        problem = cache.problem(part, method, context.values)
-        return preview(context, problem, state), part
-    except SmpcoreError as error:
-        log.info("no subsampled fit: %s", error)  # all of the rows may do
-        return None, None
-
-
-def preview(context: Context, problem: Any, state: Any) -> Any:
-    """A quick fit from where the last one ended."""
-    estimator = context.method.estimator(context.values, problem.task, preview=True)
-    with slots.stopped_after(fits.QUICK_SECONDS) as flag:
-        return estimator.solve(problem, state, stop=flag)
-
-
-def part_of(data: cache.Parts, method: str) -> cache.Parts | None:
-    """The same data with fewer training rows, which keep the shares of the classes."""
-    X, y = data.of("train")
-    if data.dataset.matrices:  # fewer rows have other columns, too
-        return None
-    n_rows = min(MOST_ROWS, MOST_VALUES // max(X.shape[1], 1))
-    if method in cache.uncompiled or min(n_rows, len(y)) < LEAST_ROWS:
-        return None
-    classify = data.dataset.task == "classification"
-    return replace(data, split=data.split.thinned(data.y, n_rows, classify))
-
-
-def words(part: cache.Parts, data: cache.Parts) -> str:
-    """What a subsampled fit is, to be shown with its picture."""
-    few, all_rows = len(part.split.train), len(data.split.train)
-    if few == all_rows:
-        return "Preview: short fit"
-    return f"Preview: fitted on {few:,} of {all_rows:,} rows"
 
 
 #: In place of what the strip draws of a model while a question is open.
@@ -158,6 +101,8 @@ def redact(header: dict[str, Any]) -> dict[str, Any]:
         header = header | {"knots": []}
     if "picture" in header and run.asks_place:
         header = header | {"mark": _mark(run)}
+    if "headline" in header:  # a lesson has its own words
+        header = header | {"headline": ""}
     if not run.hides_numbers:
         return header
     if "trace" in header:  # its curves and sentences are full of numbers
@@ -169,13 +114,6 @@ def redact(header: dict[str, Any]) -> dict[str, Any]:
 
 def _without_numbers(picture: dict[str, Any]) -> dict[str, Any]:
     return picture | {"readouts": [], "strip": _NO_STRIP}
-
-
-#: While a control moves, a canonical fit may take this long; a preview is shown if the
-#: last one took longer.
-CANONICAL_SECONDS = 0.05
-#: Messages that change nothing: what they ask for comes beside the picture.
-BACKGROUND = ("knots", "steps")
 
 
 def answer(sent: Any) -> bytes:
@@ -208,7 +146,7 @@ def answer(sent: Any) -> bytes:
         header["kind"] = "notice"
         if message.kind == "full":
             session.choose(Choice(token=before.token, others=before.others))
-            _respond(header, session.resolved(), message, live)
+            AppFigure(HOST, live).respond(header, session.resolved(), message)
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
         number = secrets.token_hex(3)
@@ -238,14 +176,11 @@ def _follow(
 ) -> None:
     """Make the message's choice the visitor's; fill in the answer, and what to say."""
     live, kind = visit.live, message.kind
-    context, changes = _last_with_values(before, message, live), []
-    goes_on = context is not None
-    if not goes_on:
-        context, changes = _resolved(before, message)
+    context, changes, goes_on = AppFigure(HOST, live).follow(header, before, message)
     for text in changes:
         notices.append({"level": "info", "text": text})
-    _respond(header, context, message, live)
-    live.drag = context if kind == "set" and message.dragging else None
+    if live.canonical:
+        session.note_compared(context.table.name, "fitted", [context.key])
     visit.choice = context.choice
     if not goes_on:
         undo.follow(live, before, context.choice, kind, message.dragging)
@@ -254,171 +189,6 @@ def _follow(
         return
     if not message.dragging:
         live.released = context.choice
-        live.cautions = cache.cautions(*context.request)
+        session.show_address(context.choice)
     for text in live.cautions:
         notices.append({"level": "warning", "text": text})
-
-
-def _last_with_values(before: Choice, message: Message, live: Live) -> Context | None:
-    """The last context of a drag with its sliders moved; None: resolve anew."""
-    context, live.drag = live.drag, None
-    # Another page may have made another choice meanwhile.
-    if context is None or context.choice is not before:
-        return None
-    if message.kind != "set" or not message.dragging:
-        return None
-    return context.with_values(message.values)
-
-
-def _resolved(before: Choice, message: Message) -> tuple[Context, list[str]]:
-    """What the message makes of a choice, and what was changed besides, in words."""
-    choice, left_out = validated(_applied(before, message))
-    context, moved = resolve(choice), []
-    chosen = set(message.values)
-    options = {param.name for param in context.params if param.scale == "choice"}
-    # Another page or a link, or all defaults: the figure shows what was chosen.
-    if message.kind in ("full", "reset"):
-        context, moved = context.clip_to_ranges(context.values)
-    elif "method" in chosen or (chosen and before.source != choice.source):
-        context, moved = context.clip_to_ranges(chosen)
-    elif chosen & options:  # they may move the ends of its sliders by much
-        context, moved = context.clip_to_ranges(chosen | set(before.values))
-    return context, left_out + moved
-
-
-def _applied(choice: Choice, message: Message) -> Choice:
-    """Apply what the message changes."""
-    kind, values, live = message.kind, message.values, session.get().live
-    if kind == "set":
-        if values and live.scene and live.scene.header["view"]["far"] is not None:
-            # A map that a table opened with stays, and goes into the link.
-            choice = replace(choice, view={"kind": "map", **choice.view})
-        return controls.set_values(choice, values)
-    if kind == "reset":
-        return replace(choice, values={}, view={}, threshold=0.0, band=0.0)
-    if kind == "edit" and message.seq != live.edit:
-        # The browser repeats an edit whose answer got lost: it counts once.
-        choice = edited(choice, message, live)
-        live.edit = message.seq
-    return choice
-
-
-def _respond(
-    header: dict[str, Any], context: Context, message: Message, live: Live
-) -> None:
-    """Fill in the answer to the message."""
-    dragging = message.dragging
-    scene = context.cached("scene", lambda: scene_of(context, live))
-    # What is asked for of another scene would belong to nothing: the new one comes.
-    known = message.have == scene.header["id"]
-    if known and message.kind in BACKGROUND:
-        header.update(kind=message.kind, **_pictures(context, scene, message))
-        return
-    started = time.perf_counter()
-    estimator, data, job, canonical = _fitted(context, live, message)
-    bounds = context.holding(live.bounds.get(context.method.key))
-    live.bounds = {context.method.key: bounds}
-    automatic: Mapping[str, float] = {}
-    support = np.ones(context.data.X.shape[1], dtype=bool)
-    if estimator is not None:
-        live.state = estimator.state_
-        support, automatic = estimator.model_.support, estimator.automatic_
-        seconds = time.perf_counter() - started
-        value = context.values.get(context.method.path)
-        part = None if data is context.data else words(data, context.data)
-        tied = message.assignments
-        painted = picture(estimator, scene, data, tied, coded=not dragging)
-        header["picture"] = painted | {
-            "canonical": canonical,
-            "coarse": part,
-            "ms": 1000 * seconds,
-            "chain": path.chain(context, scene, bounds),
-            "knot": None,
-            "value": automatic.get(context.method.path) if value is None else value,
-        }
-    header["job"] = job
-    scrubs = live.quick and context.method.scrubs(context.values)
-    header["path"] = path.grid(context, bounds) if scrubs else None
-    header["controls"] = controls.live_controls(context, bounds, support, automatic)
-    header["terms"] = [term._asdict() for term in context.method.terms]
-    full = {"kind": "full", "scene": scene.header | {"present": live.present}}
-    header |= {"kind": "picture"} if known else full
-    if not dragging:
-        header["headline"] = _headline(context, scene)
-        header["laying_out"] = laying_out(context, scene)
-        session.show_address(context.choice)
-
-
-def _headline(context: Context, scene: Scene) -> str:
-    """What the method does; a lesson has its own words."""
-    if lesson_run.current():
-        return ""
-    is_drawn = scene.header["image"] is None and scene.header["view"]["far"] is None
-    arrows = "arrows" if is_drawn else "prototypes"
-    return context.method.summary.format(arrows=arrows)
-
-
-def _pictures(context: Context, scene: Scene, message: Message) -> dict[str, Any]:
-    """What the browser asks for beside the picture, while nothing else goes on."""
-    if message.kind == "knots":
-        return {"knots": path.path_points(context, scene, message)}
-    session.get().live.wait_for(run := path.run_of(context, message))
-    return path.steps(context, scene, message, run)
-
-
-def _fitted(
-    context: Context, live: Live, message: Message
-) -> tuple[Any, cache.Parts, dict[str, Any] | None, bool]:
-    """The fit shown, its rows, its job if it goes on, whether it is canonical."""
-    estimator, data, job, canonical = None, context.data, None, False
-    kind, dragging = message.kind, message.dragging
-    if not dragging:
-        estimator, job, canonical = _canonical(context, live, kind == "stop")
-    # The last canonical fit was a job, or this one is bound to be.
-    slow = context.cached("slow", lambda: cache.is_slow(*context.request))
-    waits = job and kind in ("set", "reset", "edit", "full")
-    if waits or (dragging and (slow or not live.quick)):
-        estimator, data = subsampled_fit(context, live.state if dragging else None)
-    elif dragging:
-        estimator = _canonical_if_quick(context, live) if kind == "set" else None
-        estimator = estimator or preview(context, context.problem(), live.state)
-    if estimator and len(context.labels) == 2:  # no call more in others' drags
-        estimator = context.of_outcome(estimator)
-    return estimator, data, job, canonical
-
-
-def _canonical_if_quick(context: Context, live: Live) -> Any:
-    """The canonical fit, as a release gives it; None if it takes too long."""
-    if live.seconds > CANONICAL_SECONDS:
-        return None
-    problem = context.problem()
-    unfitted = context.method.estimator(context.values, problem.task)
-    with slots.stopped_after(CANONICAL_SECONDS) as flag:
-        fitted = unfitted.solve(problem, stop=flag)
-    return None if fitted.history_.status == fits.STOPPED else fitted
-
-
-def _canonical(
-    context: Context, live: Live, stop: bool
-) -> tuple[Any, dict[str, Any] | None, bool]:
-    """The canonical fit, or None with what its job says; whether it is canonical."""
-    method = context.method
-    fit = context.fit()
-    live.wait_for(fit)
-    # Points of a path that is slow to solve would keep the visitor waiting.
-    live.quick = fit.is_quick
-    if stop and not fit.is_quick:
-        fit.stop()
-    elif fit.was_stopped:
-        fit.restart()
-    if fit.ready(0.0):
-        session.note_compared(context.table.name, "fitted", [context.key])
-        live.bounds = {method.key: fit.bounds}
-        live.seconds = fit.estimator.history_.seconds
-        # What was chosen on folds beforehand takes its time once only.
-        quick = live.seconds < fits.QUICK_SECONDS or not fit.compiled
-        live.quick = quick and not cache.is_large(*context.request)
-        return context.with_threshold(fit.estimator), None, not fit.was_stopped
-    doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
-    others = ", kept running for another visitor" if stop else ""
-    return None, path.job_of(fit, f"{doing} {method.title}{others}"), False

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.export import formats, settings
 from pages.state.session import Slot
-from pages.ui import exports, readouts
+from pages.ui import exports, fold_scores
 from pages.ui.elements import download
 from pages.ui.text import as_written
 from smpcore.codegen import TARGETS, SensorRange, Stream, TestVectors
@@ -79,7 +79,7 @@ def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export
     if not TARGETS[target].has_probabilities:
         return made, False
     if calibration is None:
-        readouts.offer_calibration(made.context)
+        fold_scores.offer_calibration(made.context)
         return made, False
     is_softmax = calibration.slope and not calibration.curves
     if classes and len(classes) > 2 and not is_softmax:

@@ -11,7 +11,6 @@ import streamlit as st
 
 from pages.ui import exports
 from pages.ui.elements import table as show_table
-from pages.ui.readouts import TITLES, quality
 from pages.ui.text import escape_markdown
 from smpcore.chips import estimate_costs, needs_conversion
 from smpcore.codegen import SensorRange
@@ -23,6 +22,7 @@ from smpcore.evaluation import (
     Scores,
     compare_number_formats,
 )
+from smpcore.live import TITLES, quality
 from smpcore.readouts import number_text
 
 #: Ends of the names of costs: what the inputs are.

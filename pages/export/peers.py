@@ -10,7 +10,6 @@ import streamlit as st
 
 from pages.ui.elements import expander, table_popover
 from pages.ui.exports import Export
-from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown
 from smpcore import figures
 from smpcore.chips import (
@@ -21,6 +20,7 @@ from smpcore.chips import (
     points_of,
 )
 from smpcore.evaluation import STUDENT, ComparedFormat
+from smpcore.live import TITLES
 from smpcore.readouts import Estimate, Shown, number_text
 
 

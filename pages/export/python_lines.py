@@ -6,12 +6,11 @@ import inspect
 from dataclasses import astuple
 from typing import Any
 
-from pages.state.choice import BUNDLED
-from pages.state.context import Context
 from pages.work import openml_sets
 from smpcore import SmpcoreError
 from smpcore.codegen import emit_python
 from smpcore.datasets import steps_to_json
+from smpcore.live import BUNDLED, Context
 
 
 def _table_source(context: Context) -> dict[str, Any]:

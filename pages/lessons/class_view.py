@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import lesson_run, session
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.lesson_files import Lesson, Question, Readouts
 from pages.state.session import Slot
 from pages.ui import lesson_bar, qr

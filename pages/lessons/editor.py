@@ -21,8 +21,7 @@ from pages.state import (
     state_file,
     table_store,
 )
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.lesson_files import FORMAT, Lesson, Step
 from pages.state.session import LessonDraft, Slot
 from pages.ui import workspace
@@ -30,6 +29,7 @@ from pages.ui.elements import download, persistent_data_editor, problems_shown
 from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import message
 from smpcore import SmpcoreError
+from smpcore.live import MINE, Choice, setting_text
 from smpcore.readouts import READOUTS
 
 _KINDS = {
@@ -405,7 +405,7 @@ def _changes(begin: Choice, after: Choice) -> dict[str, str]:
         )
     before = both[0].values
     values = both[1].values.items()
-    return {n: links.as_text(v) for n, v in values if before.get(n) != v}
+    return {n: setting_text(v) for n, v in values if before.get(n) != v}
 
 
 def _state(choice: Choice) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.choice import BUNDLED
 from pages.ui.elements import problems_shown, progress_bar, table, table_popover
 from pages.ui.text import message
 from pages.work import server_files, study_pool
@@ -23,6 +22,7 @@ from pages.work.store import Store
 from pages.work.tasks import Task
 from smpcore import METHODS, figures
 from smpcore.datasets import plural
+from smpcore.live import BUNDLED
 from smpcore.papers import (
     EXPERIMENTS,
     SHIPPED,

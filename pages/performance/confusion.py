@@ -16,10 +16,11 @@ from pages.state import widget_state
 from pages.state.session import Slot
 from pages.ui.elements import table
 from pages.ui.outcome import outcome_picker
-from pages.ui.text import define, escape_markdown, short_label
+from pages.ui.text import escape_markdown, short_label
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import REST, WILSON, rate, two_class_measures
 from smpcore.explain import doubts
+from smpcore.live import define
 from smpcore.readouts import READOUTS, Shown, number_text
 from smpcore.report import class_lines
 

@@ -13,13 +13,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.context import Context, resolve
+from pages.state.host import resolve
 from pages.state.session import Slot
 from pages.ui.elements import live_slider, number_columns
-from pages.ui.readouts import TITLES
-from pages.ui.text import define, message, short_label
+from pages.ui.text import message, short_label
 from smpcore import PrototypeModel
 from smpcore.evaluation import at_threshold, class_numbers, margins
+from smpcore.live import TITLES, Context, define
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

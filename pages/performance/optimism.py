@@ -12,7 +12,7 @@ import streamlit as st
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import widget_state
 from pages.ui.elements import show_section, study
-from pages.ui.readouts import OPTIMISM
+from pages.ui.fold_scores import OPTIMISM
 from pages.work import study_pool
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures

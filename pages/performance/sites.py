@@ -12,7 +12,7 @@ from pages.performance.operating_point import EvaluatedRows
 from pages.state import widget_state
 from pages.state.session import Slot
 from pages.ui.elements import show_section, study
-from pages.ui.readouts import SITES
+from pages.ui.fold_scores import SITES
 from pages.ui.text import message, short_label
 from pages.work import study_pool
 from pages.work.tasks import Task

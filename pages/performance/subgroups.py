@@ -13,8 +13,7 @@ from pages.performance.operating_point import EvaluatedRows
 from pages.state import widget_state
 from pages.state.session import Slot
 from pages.ui.elements import download, expander, problems_shown, table
-from pages.ui.readouts import BAND_NOTE, of_part
-from pages.ui.text import define, escape_markdown, message, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import AFTERWARDS, as_csv, list_names, plain_number
 from smpcore.evaluation import (
@@ -26,6 +25,7 @@ from smpcore.evaluation import (
     row_measures,
     subgroups,
 )
+from smpcore.live import BAND_NOTE, define, of_part
 
 
 @st.fragment

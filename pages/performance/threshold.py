@@ -14,12 +14,13 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows, OperatingPoint
 from pages.state import widget_state
 from pages.state.session import Slot
-from pages.ui import charts, readouts
+from pages.ui import charts, fold_scores
 from pages.ui.elements import problems_shown, table
 from pages.ui.outcome import outcome_picker
-from pages.ui.text import define, escape_markdown, short_label
+from pages.ui.text import escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
 from smpcore.datasets import plain_number
+from smpcore.live import calibration_basis, define
 from smpcore.readouts import Shown
 from smpcore.report import (
     ABOUT_CALIBRATION,
@@ -48,7 +49,7 @@ def probabilities(rows: EvaluatedRows) -> None:
             )
             return
         model = rows.model()
-        readouts.offer_calibration(rows)
+        fold_scores.offer_calibration(rows)
         if model.calibration is None:
             st.caption(
                 "Refits the model on folds of the training rows; scores of the rows "
@@ -90,7 +91,7 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
     """Which rows the calibration was learned on, and what the intervals are."""
     summed = "" if rows.is_binary else ", summed over the classes"
     st.caption(
-        f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}. "
+        f"{calibration_basis(model)} Brier score: mean squared error{summed}. "
         f"{ABOUT_CALIBRATION} Shares in bins have {evaluation.WILSON} "
         f"interval{rows.data.cluster_note}{escape_markdown(rows.data.weight_note)}. "
         "If the method or "
@@ -104,7 +105,7 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     of_rows = rows.data.clusters(rows.part), rows.data.weights(rows.part)
     table(interval_lines(model, rows.X, rows.y, *of_rows))
     st.caption(
-        f"{readouts.calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
+        f"{calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
         f"95 % interval{rows.data.cluster_note}"
         f"{escape_markdown(rows.data.weight_note)}. These are "
         "out-of-fold residual intervals: their coverage is measured, not guaranteed; "
@@ -146,7 +147,7 @@ def _curves(rows: EvaluatedRows) -> None:
     threshold = operating_point.current(rows).threshold
     band, n_scored = 0.0, 0
     if rule is not None or wanted < 100:
-        scores = readouts.training_scores(rows)
+        scores = fold_scores.training_scores(rows)
         if scores is None:
             return
         lead = scores[:, outcome] - scores[:, 1 - outcome]

@@ -13,14 +13,14 @@ from pages.prototypes.detail import draw
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, widget_state
 from pages.state.session import Cell, Slot
-from pages.ui import explanation_sheet, readouts
+from pages.ui import explanation_sheet, fold_scores
 from pages.ui.elements import data_editor, expander, number_columns, signed_bars, table
-from pages.ui.readouts import TITLES
-from pages.ui.text import define, escape_markdown, message, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from pages.work import studies
 from smpcore import contributions, figures
 from smpcore.datasets import Input, Preparation, apply_steps, list_names, only_compared
 from smpcore.explain import CaseExplainer, Contributions
+from smpcore.live import TITLES, calibration_help, define
 
 
 def _offer_sheet(
@@ -376,10 +376,8 @@ def _verdict(context: ModelContext, x: np.ndarray, explainer: CaseExplainer) -> 
     words = f"{'. '.join([f'Prediction: **{answer}**', *lead])}."
     st.markdown(words, help=define("Lead") if is_class else None)
     if sure := facts[is_class:]:
-        message(
-            st.markdown, ". ".join(sure), help=readouts.calibration_help(context.model)
-        )
-    readouts.offer_calibration(context)
+        message(st.markdown, ". ".join(sure), help=calibration_help(context.model))
+    fold_scores.offer_calibration(context)
     _activations(context, x)
 
 

@@ -14,13 +14,11 @@ import streamlit as st
 from pages.prototypes import model_context
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, undo, widget_state
-from pages.state.context import Context
 from pages.state.session import Slot
 from pages.state.state_file import NAME, NOTE
-from pages.ui import readouts
 from pages.ui.elements import expander, signed_bars, table_popover
 from pages.ui.elements import table as show_table
-from pages.ui.text import define, escape_markdown, message, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from pages.work import slots
 from smpcore import explain, figures
 from smpcore.datasets import (
@@ -32,6 +30,7 @@ from smpcore.datasets import (
     plural,
 )
 from smpcore.explain import embedding, prototype_table, score_leads
+from smpcore.live import Context, define, kernel_weights
 from smpcore.model import value_range
 
 #: Method and data -> number of the prototype that was shown last.
@@ -243,7 +242,7 @@ def _leads(context: ModelContext) -> None:
 def _kernels(context: ModelContext) -> None:
     """Weights of the similarity's kernels, and what they do to the rows."""
     model = context.model
-    what, names, weights = readouts.kernel_weights(model, context.data)
+    what, names, weights = kernel_weights(model, context.data)
     heading = f"**Weights β of the kernels**, by {what}"
     st.markdown(heading, help=define("Weight β"))
     alt = "Weights of the kernels, sorted"

@@ -12,16 +12,14 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
-from pages.state.context import Context
 from pages.state.state_file import WORD
-from pages.ui import readouts
-from pages.ui.text import message, prototype_texts
+from pages.ui.text import message
 from pages.work import cache, fits
-from pages.work.cache import pairs
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.datasets import Input, in_place, list_names, plural
 from smpcore.evaluation import SAME_PROTOTYPE, class_numbers, match_prototypes
 from smpcore.explain import Oddities, facts_of_prototypes, merged_from, wins
+from smpcore.live import Context, effect, pairs, prototype_texts
 from smpcore.model import Portraits, portraits
 
 Note = dict[str, Any]
@@ -114,8 +112,12 @@ def _partners(
     try:
         if not _possible(context, values):
             return np.empty(0), np.empty(0)
-        dataset = cache.forbidding(context.whole, without) if without else context.whole
-        data = cache.parts(dataset, context.data.split)
+        dataset = (
+            cache.computed.forbidding(context.whole, without)
+            if without
+            else context.whole
+        )
+        data = cache.computed.parts(dataset, context.data.split)
         fit = fits.fit(data, context.method.key, values)
         if not fit.ready(0.0):
             fit.want()
@@ -208,7 +210,9 @@ class ModelContext(Context):
         dataset = self.data.dataset
         if not dataset.forbidden:
             return ()
-        whole = cache.parts(cache.forbidding(dataset, ()), self.data.split)
+        whole = cache.computed.parts(
+            cache.computed.forbidding(dataset, ()), self.data.split
+        )
         inputs = whole.preparation.inputs
         return tuple(column for column in inputs if column.name in dataset.forbidden)
 
@@ -268,7 +272,7 @@ class ModelContext(Context):
     def side(self, prototype: int) -> str:
         """The class it speaks for; of a regression, which way it moves the answer."""
         if self.model.classes is None:
-            return readouts.effect(self.model.votes[prototype, 0])
+            return effect(self.model.votes[prototype, 0])
         return self.outputs[self.model.prototype_labels[prototype]]
 
     @property

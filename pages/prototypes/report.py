@@ -16,16 +16,16 @@ from pages.prototypes.model_context import ModelContext
 from pages.state import session
 from pages.state.session import Slot
 from pages.state.state_file import WORD
-from pages.ui import elements, explanation_sheet, readouts
+from pages.ui import elements, explanation_sheet, fold_scores
 from pages.ui.elements import download, expander
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
-from pages.ui.readouts import TITLES
 from pages.ui.text import message, short_label
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, report
 from smpcore.datasets import only_compared, plural
 from smpcore.evaluation import group_rows, row_measures
 from smpcore.explain import nearest_examples
+from smpcore.live import TITLES, of_part
 from smpcore.readouts import READOUTS, Section
 from smpcore.report import (
     FIELDS,
@@ -151,10 +151,10 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
-        *_studied(context, readouts.SITES, sites_section),
+        *_studied(context, fold_scores.SITES, sites_section),
         *_studied(
             context,
-            readouts.OPTIMISM,
+            fold_scores.OPTIMISM,
             optimism_section,
             instability_section,
             sample_size_section,
@@ -312,7 +312,7 @@ def facts_of(context: ModelContext) -> dict[str, str]:
         facts["Test set opened"] = opened(context)
     for part in context.open_parts:
         scores = data.evaluate(context.model, part)
-        for entry in readouts.of_part(part, scores, data, context.model.band):
+        for entry in of_part(part, scores, data, context.model.band):
             facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
     return facts
 

@@ -13,15 +13,14 @@ import streamlit as st
 
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, undo
-from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui.elements import study, table, table_popover
 from pages.work import study_pool
-from pages.work.cache import pairs
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
 from smpcore.datasets import list_names, only_compared, plain_number, plural
 from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
+from smpcore.live import Context, pairs
 from smpcore.methods import Alternatives
 from smpcore.readouts import READOUTS
 

@@ -18,12 +18,11 @@ import numpy as np
 from msgspec import Meta
 
 from pages.state import links, state_file
-from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.state_file import Points
 from pages.work import json_files, server_files
-from pages.work.json_files import Record
 from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.datasets import Split, list_names
+from smpcore.live import BUNDLED, MINE, Choice, Record, setting_text
 from smpcore.readouts import READOUTS
 
 FORMAT = "sparse-prototype-explorer-lesson-1"
@@ -245,7 +244,7 @@ def settings_of(step: Step, name: str, moment: str) -> dict[str, Any]:
     if step.points:  # the drawing is nobody's yet
         choice = replace(choice, data=Choice.data)
     data = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
-    settings = {f"d.{param.name}": links.as_text(param.start) for param in data}
+    settings = {f"d.{param.name}": setting_text(param.start) for param in data}
     settings |= links.write_url(choice)
     shown = {n: text for n, text in settings.items() if not n.startswith("v.")}
     return shown | {POINTS: step.points}

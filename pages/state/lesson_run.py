@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from pages.state import lesson_files, session, table_store
-from pages.state.choice import Choice
-from pages.state.context import Context, resolve
+from pages.state.host import resolve
 from pages.state.lesson_files import PLACEHOLDER, Lesson, Question, Readouts, Step
 from pages.state.session import Live
 from pages.work import classes, visitors
 from pages.work.classes import Student
 from pages.work.fits import Fitted, measured
+from smpcore.live import Choice, Context
 from smpcore.readouts import READOUTS
 
 

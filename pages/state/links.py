@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import Any
 
 import msgspec
 
-from pages.state.choice import MINE, Choice
-from pages.state.context import Drawing, resolve
-from pages.state.settings import (
-    OPERATING,
-    PARTS,
-    flat_view,
-    validated,
-    view_param,
-    with_data_here,
-    with_view,
-)
+from pages.state.host import resolve, validated, with_data_here
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import FollowUp
+from smpcore.live import (
+    MINE,
+    OPERATING,
+    SPLIT_PARAMS,
+    Choice,
+    Drawing,
+    flat_view,
+    setting_text,
+    view_param,
+    with_view,
+)
 
 #: Before the key of a control in a link.
 PREFIX = "p."
@@ -55,31 +55,30 @@ def write_url(choice: Choice) -> dict[str, str]:
         "mine": choice.token if choice.data == MINE else "",
         "two": choice.two_classes and "1",
         "outcome": choice.outcome,
-        "within": choice.follow_up and _as_json(astuple(choice.follow_up)),
-        "without": choice.forbidden and _as_json(choice.forbidden),
+        "within": choice.follow_up and setting_text(astuple(choice.follow_up)),
+        "without": choice.forbidden and setting_text(choice.forbidden),
         "method": choice.method if choice.method != start.method else "",
         **{
-            name: as_text(getattr(choice, name))
+            name: setting_text(getattr(choice, name))
             for name in ("validation", "test", "seed")
             if getattr(choice, name) != getattr(start, name)
         },
-        **{f"d.{name}": as_text(value) for name, value in choice.data_values.items()},
+        **{
+            f"d.{name}": setting_text(value)
+            for name, value in choice.data_values.items()
+        },
         "opened": times and str(times),
         "open": times and choice.open_test and "1",
         **{
-            name: as_text(value)
+            name: setting_text(value)
             for name, value in choice.values.items()
             if value != defaults.get(name)
         },
-        "threshold": context.operating and as_text(choice.threshold),
-        "band": context.operating and as_text(choice.band),
-        **{f"v.{name}": as_text(v) for name, v in flat_view(choice.view).items()},
+        "threshold": context.operating and setting_text(choice.threshold),
+        "band": context.operating and setting_text(choice.band),
+        **{f"v.{name}": setting_text(v) for name, v in flat_view(choice.view).items()},
     }
     return {name: text for name, text in query.items() if text}
-
-
-def _as_json(names: Sequence[Any]) -> str:
-    return json.dumps(names, ensure_ascii=False)
 
 
 def read_url(
@@ -130,7 +129,7 @@ def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
     flags = ("two", "open") if times else ("two",)
     is_set = {name: left.get(name) == "1" and bool(left.pop(name)) for name in flags}
     view = {n[2:]: left.pop(n) for n in [*left] if n[:2] == "v." and view_param(n[2:])}
-    numbers = [p.name for p in (*PARTS, *OPERATING) if p.name in left]
+    numbers = [p.name for p in (*SPLIT_PARAMS, *OPERATING) if p.name in left]
     question = _from_json(left, "within", tuple[str, str, str, float], _ASK, notices)
     forbidden = _from_json(left, "without", tuple[str, ...], _FORBID, notices)
     wish = Choice(
@@ -183,10 +182,3 @@ def read_all(
         words = f"The {name} was not understood: {left_out[0]} Nothing was changed."
         raise SmpcoreError(words)
     return choice, notices
-
-
-def as_text(value: Any) -> str:
-    """A value as links have it, with every digit: a link gives the very same model."""
-    if isinstance(value, tuple):
-        return _as_json(value)
-    return repr(float(value)) if isinstance(value, float) else str(value)

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import streamlit as st
 
 from pages.state import links
-from pages.state.choice import BUNDLED, LESSON_LINK, MINE, Choice
-from pages.state.context import Context, SliderRanges, resolve
-from pages.state.settings import validated, with_data_here
+from pages.state.host import resolve, validated, with_data_here
 from pages.work import visitors
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
+from smpcore.live import BUNDLED, MINE, Choice, Context, Shown
 
 if TYPE_CHECKING:  # these modules import this one
     from pages.state.lesson_run import Run
@@ -27,9 +26,10 @@ if TYPE_CHECKING:  # these modules import this one
     from pages.work.classes import Classroom
     from pages.work.openml_sets import Download
     from pages.work.studies import Entry
-    from smpcore.figures import View
 
 Result = TypeVar("Result")
+#: Parameters of a link that begins a lesson, beside those of a choice.
+LESSON_LINK = ("class", "lesson", "step")
 #: What a control of a page can be set to, and a cell of a table that is typed over.
 Setting = str | float | list[str] | None
 Cell = str | float | None
@@ -78,16 +78,9 @@ class Slot(Generic[Result]):
         return results[self][1]
 
 
-class Scene(Protocol):
-    """What stands still in the live figure (`pages/explore/scene.py`)."""
-
-    header: dict[str, Any]
-    view: View
-
-
 @dataclass
-class Live:
-    """State of the live figure.
+class Live(Shown):
+    """State of the live figure, and what its page remembers beside it.
 
     Parameters
     ----------
@@ -95,45 +88,12 @@ class Live:
         What can be taken back, the latest last.
     drag_from, released : Choice or None
         Where the drag that is under way began; and what was chosen before it.
-    edited : str
-        Token of the table whose points were drawn last.
-    gesture, edit : int or None
-        The stroke of a drawing tool that goes on; the last edit that counted, as the
-        browser repeats one whose answer was lost.
-    drag : Context or None
-        What the last message of a drag left.
-    state : object
-        Where the last fit ended, for a warm start.
-    bounds : dict
-        Key of the method -> ends of its sliders.
-    quick : bool
-        Whether the last canonical fit was no job, and took `seconds`.
     """
 
     undo: list[Step] = field(default_factory=list)
     drag_from: Choice | None = None
-    edited: str = ""
-    gesture: int | None = None
-    edit: int | None = None
     released: Choice | None = None
-    drag: Context | None = None
-    scene: Scene | None = None
-    state: object = None
-    bounds: dict[str, SliderRanges] = field(default_factory=dict)
-    quick: bool = True
-    seconds: float = float("inf")
-    waits_for: Task | None = None
-    cautions: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-    present: bool = False
-
-    def wait_for(self, fit: Task) -> None:
-        """Wait for this fit and for no older one, which may end then."""
-        fit.want()
-        older = self.waits_for or fit
-        self.waits_for = fit
-        if older is not fit:
-            older.leave()
 
 
 @dataclass(frozen=True)

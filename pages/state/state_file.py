@@ -19,9 +19,8 @@ import pandas as pd
 from msgspec import Meta
 
 from pages.work import json_files
-from pages.work.cache import pairs
-from pages.work.json_files import Number, Record
 from smpcore import METHODS, Dataset, SmpcoreError, datasets
+from smpcore.live import EDITABLE_ROWS, FAR, Number, Record, pairs
 from smpcore.report import FIELDS, LONGEST
 
 #: Wider tables, columns of more levels, and longer records are not noted.
@@ -201,8 +200,6 @@ def _differences(
 _NAME_OF_FILE = "state file"
 FORMAT, VERSION = "sparse-prototype-explorer-state", 1
 MOST_BYTES = 1_000_000
-#: Points can be edited in data of this size; farther out they are a mistake, not data.
-EDITABLE_ROWS, FAR = 3000, 1e9
 #: Models with notes; characters of a name and of a note on a prototype.
 MOST_MODELS, NAME, NOTE = 100, 40, 500
 #: Tables about which an author has stated something for reports.

@@ -14,11 +14,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pages.state.choice import MINE, Choice
 from pages.work import cache, visitors
 from pages.work.store import KEEP_SECONDS, Store
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split
+from smpcore.live import MINE, Choice
 
 BUDGET_BYTES = 1_000_000_000
 #: Of one browser's tables.

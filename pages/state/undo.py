@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pages.state import table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.session import Live
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split
+from smpcore.live import MINE, Choice
 
 #: Steps that can be taken back.
 MOST_STEPS = 50

@@ -12,13 +12,11 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui.elements import download, expander, problems_shown, table
 from pages.ui.files import OpenFile, open_file
-from pages.ui.text import MEANINGS, define, escape_markdown, message, short_label
-from pages.work import cache, slots, studies
-from pages.work.cache import pairs
+from pages.ui.text import escape_markdown, message, short_label
+from pages.work import slots, studies
 from pages.work.studies import SWEPT_GROUPS, SweepJob
 from smpcore import BASELINES, METHODS, SmpcoreError, evaluation, figures
 from smpcore.baselines import GROUPS
@@ -31,6 +29,7 @@ from smpcore.evaluation import (
     n_draws,
     title_of,
 )
+from smpcore.live import MEANINGS, Context, Parts, define, pairs
 from smpcore.readouts import READOUTS
 
 _FILE = Slot[OpenFile | None]("batch")
@@ -68,10 +67,10 @@ class Opened:
         return self.table, evaluation.summary(self.table, score, self.n_folds_drawn)
 
 
-def section(data: cache.Parts) -> Opened | None:
+def section(data: Parts) -> Opened | None:
     """The file picker, and what it has opened if that is of these data."""
     file = None
-    with expander("Results of a batch run", "sweep_batch", "folder_open"):
+    with expander("Computed of a batch run", "sweep_batch", "folder_open"):
         with problems_shown(st.error):
             file = open_file(
                 _FILE,
@@ -100,7 +99,7 @@ def _read(file: Any) -> Opened:
     return Opened(file.name, *evaluation.read_results(file.getvalue(), file.name))
 
 
-def _mismatch(subject: evaluation.Subject, data: cache.Parts) -> str:
+def _mismatch(subject: evaluation.Subject, data: Parts) -> str:
     """Why the results do not belong to what the pages show; empty if they do."""
     here = data.dataset
     if (subject.digest, subject.task) != (here.digest, here.task):
@@ -146,7 +145,7 @@ Pair = tuple[SweepJob | Opened, SweepJob | None]
 class SweepRequest:
     """What to sweep and how to show it."""
 
-    data: cache.Parts
+    data: Parts
     values: dict[str, dict[str, Any]]
     score: str
     size: str
@@ -385,7 +384,7 @@ IN_TIME = (
 )
 
 
-def _weighted(data: cache.Parts) -> str:
+def _weighted(data: Parts) -> str:
     """What the scores of the folds are weighted for; empty if nothing."""
     words = data.weight_summary.partition("; intervals")[0]
     return escape_markdown(f" Rows are {words}.") if words else ""

@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.elements import expander, table
-from pages.ui.text import define
 from smpcore import evaluation, figures
 from smpcore.datasets import plural
+from smpcore.live import define
 
 _SMOOTHED = (
     " Smoothed: logistic regression on the log-odds, with a restricted cubic spline "

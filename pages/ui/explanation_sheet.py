@@ -12,15 +12,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui.elements import download, expander, problems_shown
-from pages.ui.readouts import TITLES
 from pages.work import cache
 from smpcore import PrototypeModel, SmpcoreError, compile_model, explain, report
 from smpcore.codegen import model_id
 from smpcore.datasets import plural
 from smpcore.errors import ExportError
+from smpcore.live import TITLES, Context
 from smpcore.readouts import Section
 from smpcore.report import Calculator, Page, numbers_section
 
@@ -276,7 +275,7 @@ def explainer(
         *data.of("train"),
         target=data.dataset.target,
         numbers=data.dataset.row_numbers(data.split.train) if real else None,
-        whole=cache.parts(context.whole, data.split).preparation,
+        whole=cache.computed.parts(context.whole, data.split).preparation,
     )
 
 

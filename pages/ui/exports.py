@@ -11,11 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from pages.state.choice import Choice
-from pages.state.context import Context, resolve
-from pages.work import cache
+from pages.state.host import resolve
 from smpcore import PrototypeModel, SmpcoreError, codegen, compile_model, export
 from smpcore.evaluation import RegressionScores, Scores
+from smpcore.live import Choice, Context, Parts
 from smpcore.model import Calibration
 
 VERSIONS = ("numpy", "numba", "scikit-learn")
@@ -32,7 +31,7 @@ class Export:
     counts: Mapping[str, codegen.Counts] = field(default_factory=dict)
 
     @property
-    def data(self) -> cache.Parts:
+    def data(self) -> Parts:
         """Its rows."""
         return self.context.data
 
@@ -190,7 +189,7 @@ def _outcome(model: PrototypeModel) -> dict[str, str]:
     )
 
 
-def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, Any]:
+def measured(scores: Scores | RegressionScores, data: Parts) -> dict[str, Any]:
     """Scores as they go into the bundle."""
     about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
     if data.row_weights is not None:

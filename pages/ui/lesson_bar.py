@@ -13,10 +13,11 @@ from pages.state import lesson_files, lesson_run, session
 from pages.state.lesson_files import Lesson, Question, Readouts
 from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
-from pages.ui.text import MEANINGS, escape_markdown
+from pages.ui.text import escape_markdown
 from pages.work import classes
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
+from smpcore.live import MEANINGS
 from smpcore.readouts import READOUTS
 
 #: A formula of a lesson; a dollar beside a digit or a blank is a dollar, and the signs

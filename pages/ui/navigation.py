@@ -9,12 +9,12 @@ from pathlib import Path
 import streamlit as st
 
 from pages.state import lesson_run, session, table_store
-from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, workspace
 from pages.ui.text import escape_markdown
 from pages.work import middleware, visitors
 from smpcore import SmpcoreError
 from smpcore.datasets import list_names, plural
+from smpcore.live import MINE, Choice
 
 #: A warning is shown so long before a table expires.
 WARNED_SECONDS = 5 * 60

@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.state.context import Context
-from pages.ui.text import define, message, short_label
+from pages.ui.text import message, short_label
 from smpcore.datasets import likely_outcome
+from smpcore.live import Context, define
 
 
 def outcome_picker(place: Any, context: Context) -> None:

@@ -12,7 +12,6 @@ import segno
 import streamlit as st
 
 from pages.state import links, session
-from pages.state.choice import MINE
 from pages.ui.elements import (
     close_dialog,
     is_dialog_wanted,
@@ -20,6 +19,7 @@ from pages.ui.elements import (
     want_dialog,
 )
 from smpcore import SmpcoreError
+from smpcore.live import MINE
 
 #: Pixels of a module of the code, and modules around it; dark on white in any theme.
 _SCALE, _BORDER = 10, 3

@@ -11,7 +11,6 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
-from pages.state.context import Context
 from pages.state.session import Slot
 from pages.ui.elements import (
     close_dialog,
@@ -23,12 +22,12 @@ from pages.ui.elements import (
 )
 from pages.ui.text import message
 from pages.work import study_pool
-from pages.work.cache import pairs
 from pages.work.tasks import Task
 from pages.work.warmup import make_ready
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import Tuned, folds, tune, tuning_paths
+from smpcore.live import Context, pairs
 from smpcore.methods import START_SEED
 from smpcore.readouts import READOUTS, number_text
 

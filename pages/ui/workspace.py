@@ -16,8 +16,6 @@ from pages.state import (
     table_store,
     widget_state,
 )
-from pages.state.choice import MINE, Choice
-from pages.state.context import Context
 from pages.state.session import Live, Slot
 from pages.state.state_file import Pin, Saved
 from pages.ui.elements import (
@@ -30,11 +28,11 @@ from pages.ui.elements import (
 )
 from pages.ui.text import message
 from pages.work import visitors
-from pages.work.cache import pairs
 from pages.work.store import KEEP_SECONDS, Store
 from pages.work.studies import Entry
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import check_fit
+from smpcore.live import MINE, Choice, Context, pairs
 
 #: What is kept for all browsers that were here in the last half hour.
 BUDGET_BYTES = 50_000_000

@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pages.work import cache
-from pages.work.cache import Parts, memo
+from pages.work.cache import memo
 from pages.work.tasks import QUICK, Task
 from pages.work.warmup import make_ready, uncompiled
 from smpcore import METHODS, SmpcoreError
 from smpcore.baselines import BASELINES, fit_weighted
 from smpcore.datasets import plain_number
+from smpcore.live import STOPPED, Parts
 from smpcore.model import Step
 from smpcore.readouts import READOUTS
 
 if TYPE_CHECKING:  # the papers take half a second, for which no first picture waits
     from smpcore.papers import PrintedStep
 
-#: Fits that are not done after this long go on as a job with progress and Stop.
-QUICK_SECONDS = 0.3
 #: A page that needs a model waits this long for its fit.
 PATIENCE = 20.0
 #: A fit that is stopped has so long to end.
 STOP_SECONDS = 1.0
-#: Solver status of a fit that was asked to stop.
-STOPPED = 2
 
 
 def _wait_patiently(task: Task, words: str) -> None:
@@ -42,6 +39,8 @@ def _wait_patiently(task: Task, words: str) -> None:
 class Fit(Task):
     """A canonical fit: ready, with slider ends for these rows, or on its way."""
 
+    is_printed = False
+
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._data, self._method, self._values = data, METHODS[method], dict(values)
         self.estimator: Any = None
@@ -51,13 +50,13 @@ class Fit(Task):
         #: The problem and its bounds, for the first attempt.
         self._problem: tuple[Any, Any] | None = None
         key = data, method, values
-        if is_slow := cache.is_slow(*key):
+        if is_slow := cache.computed.is_slow(*key):
             super().__init__(self._work)
         else:
-            self._problem = cache.problem(*key), cache.bounds(*key)
+            self._problem = cache.computed.problem(*key), cache.computed.bounds(*key)
             super().__init__(self._work, line=QUICK)
         #: Whether it was there before anybody had to wait for it.
-        self.is_quick = not is_slow and self.ready(QUICK_SECONDS)
+        self.is_quick = not is_slow and self.ready(cache.computed.quick_seconds)
         if not (is_slow or self.is_quick):
             self.requeue()
 
@@ -128,7 +127,7 @@ TIMES = 1.0
 
 
 @memo(256)
-def has_printed(data: cache.Parts, method: str, values: Mapping[str, Any]) -> bool:
+def has_printed(data: Parts, method: str, values: Mapping[str, Any]) -> bool:
     """Whether the method's paper has an algorithm for such data."""
     from smpcore.papers import PRINTED
 
@@ -142,12 +141,12 @@ def has_printed(data: cache.Parts, method: str, values: Mapping[str, Any]) -> bo
 
 
 def _states(
-    data: cache.Parts, method: str, values: Mapping[str, Any], **options: Any
+    data: Parts, method: str, values: Mapping[str, Any], **options: Any
 ) -> tuple[PrintedStep, ...]:
     from smpcore.papers import PRINTED
 
     estimator = METHODS[method].estimator_for(data.dataset, values)
-    problem = cache.problem(data, method, values)
+    problem = cache.computed.problem(data, method, values)
     return PRINTED[method](estimator, problem, **options)
 
 
@@ -157,8 +156,10 @@ class PrintedRun(Task):
     It starts from the same prototypes as our fit, where that says which they were.
     """
 
+    is_printed = True
+
     def __init__(
-        self, data: cache.Parts, method: str, values: Mapping[str, Any], _estimator: Any
+        self, data: Parts, method: str, values: Mapping[str, Any], _estimator: Any
     ) -> None:
         self._request, self.estimator = (data, method, dict(values)), _estimator
         # It is slow and cannot be cut into pieces: no fit is to wait behind it.

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import Annotated, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import msgspec
-from msgspec import Meta
 
 from smpcore import SmpcoreError
 
 Content = TypeVar("Content")
-#: No number is free: Python has integers of any length.
-Number = (
-    Annotated[float, Meta(ge=-1e300, le=1e300)]
-    | Annotated[int, Meta(gt=-(2**53), lt=2**53)]
-)
-
-
-class Record(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Entries with these names and types, and no others."""
 
 
 def refuse(name: str, what: str) -> NoReturn:

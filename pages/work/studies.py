@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pages.work import study_pool
-from pages.work.cache import Pairs, Parts, memo
+from pages.work.cache import memo
 from pages.work.tasks import STUDIES, Task
 from pages.work.warmup import make_ready
 from smpcore import (
@@ -25,6 +25,7 @@ from smpcore import (
     sweep,
 )
 from smpcore.datasets import plain_number, text_features
+from smpcore.live import Pairs, Parts, laid_out_rows
 from smpcore.model import Calibration
 from smpcore.similarity import Similarity
 
@@ -263,17 +264,6 @@ PLANE_SHARE, MAP_SHARE = 0.8, 0.95
 def stored(data: Parts) -> Path:
     """The file of these very rows and parts, if it is there."""
     return MAPS / f"{data.dataset.digest[:16]}_{data.split.key[:8]}.npz"
-
-
-def laid_out_rows(data: Parts) -> tuple[np.ndarray, np.ndarray]:
-    """Training rows that are laid out, and other rows that are placed among them."""
-    classify = data.dataset.task == "classification"
-    division = data.split
-    if len(division.train) > figures.MOST_LAID_OUT:
-        division = division.thinned(data.y, figures.MOST_LAID_OUT, classify)
-    others = np.concatenate([data.split.validation, data.split.test])
-    others = np.concatenate([others, np.setdiff1d(data.split.train, division.train)])
-    return division.train, others[: figures.MOST_PLACED]
 
 
 class MapJob(Task):

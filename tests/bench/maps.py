@@ -129,7 +129,7 @@ def nearby(X: np.ndarray) -> np.ndarray:
 
 def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
     """Lay out one table; a line for each method, and its share of left-out rows."""
-    data, left_out = cache.parts(dataset, split(dataset)), {}
+    data, left_out = cache.computed.parts(dataset, split(dataset)), {}
     job = studies.map_of(data)
     if job is None:
         return left_out

@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.work import cache
+from smpcore.live import Choice
 from tests.browser.test_app import visit
 
 fixtures = (visit,)
@@ -52,8 +52,10 @@ def test_it_is_dragged_played_and_pointed_at_without_a_server(visit, opened_file
     context = resolve(Choice(data="breast_cancer", method="smp"))
     method = context.method
     off_path = method.off_path(context.values, context.task)
-    last = method.grid(context.holding(cache.bounds(*context.request))["lam"])[-1]
-    model = cache.path_point(context.data, "smp", off_path, float(last)).model_
+    last = method.grid(context.holding(cache.computed.bounds(*context.request))["lam"])[
+        -1
+    ]
+    model = cache.computed.path_point(context.data, "smp", off_path, float(last)).model_
     X, y = context.data.of("validation")
     share = f"{100 * (model.predict(X) == y).mean():.1f} %"
     numbers = page.get_by_label("Main metrics")

@@ -24,7 +24,7 @@ test("everything is said of every tool, and no two are called the same", () => {
 });
 
 test("every edit that the server knows has its tool", () => {
-  const edits = readFileSync(new URL("../../pages/explore/edits.py", import.meta.url), "utf8");
+  const edits = readFileSync(new URL("../../smpcore/live/points.py", import.meta.url), "utf8");
   const [, steps] = edits.match(/^STEPS = \{([^}]*)\}/m);
   const known = [...steps.matchAll(/"(\w+)":/g)].map(([, op]) => op);
   assert.deepEqual(Object.keys(TOOLS).filter((tool) => tool !== "look").sort(), known.sort());

@@ -13,8 +13,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from pages.compare.candidates import Maps
 from pages.export import counts
-from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.tradeoff import sweeps
 from pages.ui import exports
 from pages.work import studies
@@ -23,6 +22,7 @@ from smpcore.codegen import Counts
 from smpcore.evaluation import SIZES
 from smpcore.explain import rule_in_words
 from smpcore.explain.flip_search import Block, Search
+from smpcore.live import Choice
 from smpcore.papers import EXPERIMENTS
 from smpcore.readouts import READOUTS
 from smpcore.similarity import Similarity

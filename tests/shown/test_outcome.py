@@ -8,11 +8,10 @@ import pytest
 from sklearn.metrics import brier_score_loss, confusion_matrix, roc_auc_score
 
 from pages.state import links
-from pages.state.choice import NO_QUESTION, Choice
-from pages.state.context import resolve
-from pages.state.settings import validated
+from pages.state.host import resolve, validated
 from smpcore import METHODS
 from smpcore.datasets import likely_outcome, load_dataset, make_dataset
+from smpcore.live import NO_QUESTION, Choice
 from tests.app import calibrated, context_of, kernels, opened, said, sound
 from tests.html_document import Document
 from tests.shown import oracle

@@ -21,7 +21,7 @@ from sklearn.metrics import (
 )
 
 from pages.performance import operating_point, optimism, subgroups
-from pages.ui.readouts import OPTIMISM
+from pages.ui.fold_scores import OPTIMISM
 from smpcore import METHODS, prepare, read_table
 from tests.app import (
     calibrated,

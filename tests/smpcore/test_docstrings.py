@@ -15,8 +15,9 @@ from smpcore import METHODS
 from smpcore.solvers import kernel_files
 
 ROOT = Path(smpcore.__file__).parents[1]
-#: Pages make figures and sections of the report; they have no help to show.
-OF_PAGES_ONLY = {"figures", "report"}
+#: Pages make figures and sections of the report, and hosts figures that live; they
+#: have no help to show.
+OF_PAGES_ONLY = {"figures", "live", "report"}
 PACKAGES = [smpcore.__name__] + [
     f"smpcore.{found.name}"
     for found in pkgutil.iter_modules(smpcore.__path__)

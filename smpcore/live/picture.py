@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.scene import SHOWN_ROWS, Scene
-from pages.ui import readouts
-from pages.ui.text import prototype_texts
-from pages.work import cache
-from smpcore import PrototypeModel, explain, figures
+from smpcore import explain, figures
 from smpcore.datasets import in_place, used_matrices
 from smpcore.evaluation import class_numbers
-from smpcore.model import value_range
+from smpcore.live import lines
+from smpcore.live.parts import Parts
+from smpcore.live.scene import SHOWN_ROWS, Scene
+from smpcore.model import PrototypeModel, value_range
 
 #: Number that stands for no prototype; a model with more of them has no such layer.
 NONE = 255
@@ -67,7 +66,7 @@ def _lead(
 MOST_ENTRIES, MOST_CODED = 10, 20
 
 
-def codes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any] | None:
+def codes(estimator: Any, scene: Scene, data: Parts) -> dict[str, Any] | None:
     """Codes of the drawn rows, and the training rows that prototypes are mixed from."""
     model = estimator.model_
     if not model.code_size or model.n_prototypes > NONE:
@@ -102,7 +101,7 @@ CURVE_NODES = 400
 def picture(
     estimator: Any,
     scene: Scene,
-    data: cache.Parts,
+    data: Parts,
     tied: bool = False,
     coded: bool = False,
 ) -> dict[str, Any]:
@@ -113,7 +112,7 @@ def picture(
     n_nodes = min(n_nodes, scene.most_nodes)
     paint = _regions if model.classes is not None else _surface
     painted, winners = paint(model, scene, n_nodes)
-    texts, strip = readouts.readouts(estimator, data, scene.parts, winners)
+    texts, strip = lines.readouts(estimator, data, scene.parts, winners)
     if tied:
         painted["assignments"] = assignments(estimator, scene, n_nodes)
     if coded and (of_rows := codes(estimator, scene, data)):
@@ -183,7 +182,7 @@ def _surface(
     }, np.empty(0, dtype=int)
 
 
-def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any]:
+def _prototypes(estimator: Any, scene: Scene, data: Parts) -> dict[str, Any]:
     """What the figure shows of the prototypes themselves."""
     model, view = estimator.model_, scene.view
     # Of similarities that were given, the real cases say more than their weights.
@@ -193,20 +192,22 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
         "owner": model.prototype_labels.astype(np.uint8),
         "count": model.counts.astype(np.int32),
         "bias": model.bias.astype(np.float32),
-        "caption": readouts.KINDS[model.kind_of_prototype]
-        + readouts.RINGS.get(model.kind_of_prototype, ""),
+        "caption": lines.KINDS[model.kind_of_prototype]
+        + lines.RINGS.get(model.kind_of_prototype, ""),
     }
-    if model.kind_of_prototype in readouts.MARKS:
+    if model.kind_of_prototype in lines.MARKS:
         marks = _on_view(model, view, _placed(estimator, data)[:SHOWN_ROWS])
         shown["marks"] = marks.astype(np.float32)
-        shown["marks_label"] = readouts.MARKS[model.kind_of_prototype]
+        shown["marks_label"] = lines.MARKS[model.kind_of_prototype]
         shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
     if model.classes is None:
         shown["owner"] = np.full(model.n_prototypes, 255, np.uint8)
         shown["words"] = [
-            readouts.effect(voice) for voice in explain.prototype_weights(model)
+            lines.effect(voice) for voice in explain.prototype_weights(model)
         ]
-    if model.similarity.kind == "strings" and (texts := prototype_texts(model, data)):
+    if model.similarity.kind == "strings" and (
+        texts := lines.prototype_texts(model, data)
+    ):
         shown["words"] = texts
         if model.classes is not None:
             sides = model.classes[model.prototype_labels]
@@ -224,7 +225,7 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
     return shown
 
 
-def _placed(estimator: Any, data: cache.Parts) -> np.ndarray:
+def _placed(estimator: Any, data: Parts) -> np.ndarray:
     """Inputs at which prototypes stand; real cases are the training rows themselves."""
     if estimator.anchor_rows_ is None:
         return estimator.model_.prototypes
@@ -271,9 +272,7 @@ def _stars(estimator: Any, view: figures.View, owner: np.ndarray) -> dict[str, A
     }
 
 
-def _cases(
-    estimator: Any, image: list[int] | None, data: cache.Parts
-) -> dict[str, Any]:
+def _cases(estimator: Any, image: list[int] | None, data: Parts) -> dict[str, Any]:
     """The heaviest real cases of each mix: rows, shares, and pixels of images."""
     model = estimator.model_
     case, share = explain.heaviest_cases(model, MOST_CASES)
@@ -297,7 +296,7 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     """Names of invented cases, for whom each speaks, and what their weights mean."""
     if model.classes is None:
         names = [
-            f"Prototype {j + 1} ({readouts.effect(v)})"
+            f"Prototype {j + 1} ({lines.effect(v)})"
             for j, v in enumerate(explain.prototype_weights(model))
         ]
         note = "right: raises the prediction for similar inputs; left: lowers it"
@@ -312,7 +311,7 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     return names, model.prototype_labels, note
 
 
-def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:
+def _bars(model: PrototypeModel, data: Parts) -> dict[str, Any] | None:
     """Weights that are drawn as bars beside the picture, the largest first."""
     owner = None
     if model.kind_of_prototype == "invented case":
@@ -321,7 +320,7 @@ def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:
     elif len(model.similarity.weights) > 1 or (
         data.dataset.matrices and len(used_matrices(data.dataset)) > 1
     ):
-        what, names, values = readouts.kernel_weights(model, data)
+        what, names, values = lines.kernel_weights(model, data)
         title, names = f"Weights of the {what}", [name[:80] for name in names]
         note = "weight of each in the similarity of two cases; they sum to 1"
         if data.dataset.matrices:

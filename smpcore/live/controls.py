@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pages.state import session, table_store
-from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice, view_kinds
-from pages.state.context import ANSWERS, Context, SliderRanges, resolve
-from pages.state.links import as_text
-from pages.state.settings import view_param, with_view
-from pages.work import sources
-from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import FollowUp, horizons, shorten_name
-from smpcore.methods import refusals
+from smpcore.datasets import Dataset, FollowUp, horizons, shorten_name
+from smpcore.errors import SmpcoreError
+from smpcore.live.choice import BUNDLED, Choice, view_kinds
+from smpcore.live.context import ANSWERS, Context, SliderRanges, resolve
+from smpcore.live.host import Host
+from smpcore.live.settings import setting_text, view_param, with_view
+from smpcore.methods import METHODS, refusals
 from smpcore.parameters import Param
 
 #: Name of the slider of a question of time to event.
@@ -29,33 +27,24 @@ _WITHIN_HELP = (
 MAX_SLICES = 12
 
 
-def set_values(choice: Choice, values: Mapping[str, Any]) -> Choice:
-    """Apply what the live figure's controls say."""
-    for name, value in values.items():
-        choice = _set(choice, str(name), value)
-    return choice
+#: Data that can be chosen beside a choice: key and title.
+DataOptions = Callable[[Choice], list[tuple[str, str]]]
 
 
-def _set(choice: Choice, name: str, value: Any) -> Choice:
-    if name == "data":
-        if value not in dict(_data_options(choice)):
-            raise SmpcoreError("data should be one of the listed data sets.")
-        _, mine, token = str(value).partition(f"{MINE}:")
-        afresh = {"data_values": {}, "view": {}, "open_test": False, "forbidden": ()}
-        choice = replace(choice, data=value, **afresh, **NO_QUESTION)
-        return table_store.show(choice, token) if mine else choice
+def set_value(choice: Choice, name: str, value: Any, host: Host) -> Choice:
+    """Apply what one control says; `Figure` knows which data there are."""
     if name == "method":
-        if value not in resolve(choice).methods:
+        if value not in resolve(choice, host=host).methods:
             raise SmpcoreError("method should be one of the listed methods.")
         return replace(choice, method=value, values={})
     if name == "open_test":
         opened = dict(choice.opened)
         if value and not choice.open_test:
-            digest = resolve(choice).table.digest
+            digest = resolve(choice, host=host).table.digest
             opened[digest] = opened.get(digest, 0) + 1
         return replace(choice, open_test=bool(value), opened=opened)
     if name == WITHIN and choice.follow_up is not None:
-        return replace(choice, follow_up=_within(choice, value))
+        return replace(choice, follow_up=_within(choice, value, host))
     group, _, inner = name.partition(".")
     if group == "d" and choice.data in BUNDLED:
         param = _named(BUNDLED[choice.data].params, inner)
@@ -64,24 +53,24 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
     if group == "v" and (param := view_param(inner)):
         view = with_view(choice.view, {inner: param.clean(value)})
         return replace(choice, view=view)
-    param = _named(resolve(choice).params, name)
+    param = _named(resolve(choice, host=host).params, name)
     if param.scale == "class":
         return choice.with_outcome(param.clean(value))
     return replace(choice, values={**choice.values, name: param.clean(value)})
 
 
-def _within(choice: Choice, value: Any) -> FollowUp:
+def _within(choice: Choice, value: Any, host: Host) -> FollowUp:
     """The question of time to event, with the horizon that a slider says."""
     asks = choice.follow_up
-    *_, step = horizons(resolve(choice).table, asks)
-    number = _horizon_param(choice).clean(value)
+    table = resolve(choice, host=host).table
+    *_, step = horizons(table, asks)
+    number = _horizon_param(asks, table).clean(value)
     return replace(asks, horizon=round(round(number / step) * step, 9))
 
 
-def _horizon_param(choice: Choice) -> Param:
+def _horizon_param(asks: FollowUp, table: Dataset) -> Param:
     """The slider of the time within which the event is asked for."""
-    asks = choice.follow_up
-    low, high, *_ = horizons(resolve(choice).table, asks)
+    low, high, *_ = horizons(table, asks)
     low, high = min(low, asks.horizon), max(high, asks.horizon)
     unit = shorten_name(asks.unit or asks.time, 20)
     label = f"{shorten_name(asks.event, 20)} within ({unit})"
@@ -100,12 +89,14 @@ def live_controls(
     bounds: SliderRanges,
     support: np.ndarray,
     automatic: Mapping[str, float],
+    data_options: DataOptions,
 ) -> list[dict[str, Any]]:
     """The controls as the live figure wants them."""
     values = context.values
-    parts = _data_rows, _method_rows, _view_rows, _test_rows
+    parts = _method_rows, _view_rows, _test_rows
     data, of_method, (view, slices), test = context.cached(
-        "rows", lambda: [part(context) for part in parts]
+        "rows",
+        lambda: [_data_rows(context, data_options), *(part(context) for part in parts)],
     )
     rows = [*data]
     for param, row in zip(context.params, of_method, strict=True):
@@ -116,7 +107,7 @@ def live_controls(
             value = last if value is None else str(value)
         elif param.scale == "lists":
             chosen = context.choice.values.get(param.name)
-            value = "" if value is None else as_text(chosen)
+            value = "" if value is None else setting_text(chosen)
         elif value is None and param.scale not in ("choice", "flag"):
             value = automatic.get(param.name, low)
         shown = row["shown"] and (param.shown_if is None or param.shown_if(values))
@@ -126,16 +117,16 @@ def live_controls(
     return rows + view + shown[:MAX_SLICES] + test
 
 
-def _data_rows(context: Context) -> list[dict[str, Any]]:
+def _data_rows(context: Context, data_options: DataOptions) -> list[dict[str, Any]]:
     """Which data, how they are made, and which method."""
     choice, task = context.choice, context.data.dataset.task
-    rows = [_picker("data", "Data", "data", choice.data, _data_options(choice))]
+    rows = [_picker("data", "Data", "data", choice.data, data_options(choice))]
     if choice.data in BUNDLED:
         for param in BUNDLED[choice.data].params:
             value = choice.data_values.get(param.name, param.start)
             rows.append(_control(param, f"d.{param.name}", "data", value))
     if choice.follow_up is not None:
-        param = _horizon_param(choice)
+        param = _horizon_param(choice.follow_up, context.table)
         rows.append(_control(param, WITHIN, "data", choice.follow_up.horizon))
     able, refused = context.methods, refusals(context.dataset)
     titles = [(key, method.title) for key, method in able.items()]
@@ -164,7 +155,7 @@ def _method_rows(context: Context) -> list[dict[str, Any]]:
             param = replace(param, scale="choice", options=options)
         unpicked = param.scale == "lists" and context.values[name] is None
         if param.scale == "lists":
-            text = as_text(context.choice.values.get(name))
+            text = setting_text(context.choice.values.get(name))
             options = (("", "chosen by the fit"), (text, "picked on Prototypes"))
             param = replace(param, scale="choice", options=options)
         row = _control(param, name, "method", None)
@@ -215,14 +206,6 @@ _OPEN_HELP = (
     "Choose with the validation rows; open the test rows once, at the end. How often "
     "they were opened is recorded with the model."
 )
-
-
-def _data_options(choice: Choice) -> list[tuple[str, str]]:
-    options = [(key, info.title) for key, info in BUNDLED.items()]
-    options += [
-        (key, sources.title(key)) for key in sources.listed(session.get().fetched)
-    ]
-    return [*options, *table_store.titles(choice).items()]
 
 
 def _picker(

@@ -1,4 +1,4 @@
-"""What the visitor has chosen: a record that decides which model is on the screen.
+"""What was chosen: a record that decides which model is on the screen.
 
 It knows no data: `context.resolve` finds what follows from it.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from smpcore import METHODS, list_datasets
-from smpcore.datasets import Dataset, FollowUp, only_compared
+from smpcore.datasets import Dataset, FollowUp, list_datasets, only_compared
+from smpcore.methods import METHODS
 
 BUNDLED = {info.key: info for info in list_datasets()}
 #: What a choice of other data begins with: the question of their own target.
@@ -18,9 +18,7 @@ NO_QUESTION: dict[str, Any] = {
     "follow_up": None,
     "outcome": None,
 }
-#: Parameters of a link that begins a lesson, beside those of a choice.
-LESSON_LINK = ("class", "lesson", "step")
-#: In place of a bundled key: the visitor's own table.
+#: In place of a bundled key: the viewer's own table.
 MINE = "mine"
 
 
@@ -31,7 +29,7 @@ class Choice:
     Parameters
     ----------
     data : str
-        A bundled key, `MINE`, or the key of one of `sources`.
+        A bundled key, `MINE`, or one that the host knows.
     two_classes : bool
         A number to predict is cut at its mean.
     follow_up : FollowUp or None
@@ -41,7 +39,7 @@ class Choice:
         as in links of before there was one: the rarer class, and a method's own class
         with prototypes.
     token, others : str, tuple of str
-        Of the visitor's own table that is shown, and of those at hand.
+        Of the viewer's own table that is shown, and of those at hand.
     view : dict
         ``kind`` (of `view_kinds`), ``first``, ``second``, ``at`` (feature -> value).
     opened : dict
@@ -78,7 +76,7 @@ class Choice:
 
     @property
     def user_tables(self) -> tuple[str, ...]:
-        """Tokens of the visitor's own tables, the one shown last first."""
+        """Tokens of the viewer's own tables, the one shown last first."""
         return (self.token, *self.others) if self.token else self.others
 
     def with_outcome(self, label: str | None) -> Choice:
@@ -90,7 +88,7 @@ class Choice:
 
     @property
     def source(self) -> tuple[str, str]:
-        """Which data: of two tables of the visitor's own also which one."""
+        """Which data: of two tables of the viewer's own also which one."""
         return self.data, self.token if self.data == MINE else ""
 
 

@@ -6,22 +6,28 @@ whose names need not be there, and whose method may be "", any that learns the d
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from pages.state.choice import BUNDLED, NO_QUESTION, VIEW_KINDS, Choice, view_kinds
-from pages.state.context import ANSWERS, Context, Drawing, resolve
-from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import forbiddable, likely_outcome, list_names
+from smpcore.errors import SmpcoreError
+from smpcore.live.choice import BUNDLED, NO_QUESTION, VIEW_KINDS, Choice, view_kinds
+from smpcore.live.context import ANSWERS, Context, resolve
+from smpcore.live.host import Drawing, Host
+from smpcore.methods import METHODS
 from smpcore.parameters import Param
 
 LARGEST_SHARES = 0.9
 SEED = Param("seed", "seed", "int", 0, 9999)
 #: What decides the parts of a table.
-PARTS = (*(Param(n, n, "linear", 0.0, 0.6) for n in ("validation", "test")), SEED)
+SPLIT_PARAMS = (
+    *(Param(n, n, "linear", 0.0, 0.6) for n in ("validation", "test")),
+    SEED,
+)
 OPERATING = (
     Param("threshold", "threshold", "linear", -1e9, 1e9),
     Param("band", "band", "linear", 0.0, 1e9),
@@ -30,6 +36,13 @@ _VIEW = {
     "kind": Param("kind", "kind", "choice", options=[(k, k) for k in VIEW_KINDS]),
     **{n: Param(n, n, "int", 0, 99_999) for n in ("first", "second")},
 }
+
+
+def setting_text(value: Any) -> str:
+    """A value as links have it, with every digit: a link gives the very same model."""
+    if isinstance(value, tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def view_param(name: str) -> Param | None:
@@ -52,13 +65,13 @@ def flat_view(view: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in view.items() if name != "at"} | at
 
 
-def with_data_here(wish: Choice) -> tuple[Choice, list[str]]:
+def with_data_here(wish: Choice, *, host: Host) -> tuple[Choice, list[str]]:
     """The wish, for the first data where its own are not here; and sentences on that.
 
     A table may have expired, or another tab of the same browser may have deleted it.
     """
     try:
-        _ = wish.data in BUNDLED or resolve(wish)
+        _ = wish.data in BUNDLED or resolve(wish, host=host)
     except SmpcoreError as error:
         left_out = [str(error)]
     else:
@@ -82,7 +95,9 @@ def _of_the_data(choice: Choice) -> list[str]:
     return [name for name, value in names.items() if value]
 
 
-def validated(wish: Choice, drawing: Drawing = None) -> tuple[Choice, list[str]]:
+def validated(
+    wish: Choice, drawing: Drawing = None, *, host: Host
+) -> tuple[Choice, list[str]]:
     """The nearest choice that is valid as a whole; what was left out, in sentences.
 
     Its table is the ``drawing`` where there is one, which need not be kept; the data of
@@ -91,7 +106,7 @@ def validated(wish: Choice, drawing: Drawing = None) -> tuple[Choice, list[str]]
     left_out: list[str] = []
     params = BUNDLED[wish.data].params if wish.data in BUNDLED else ()
     values = _cleaned(params, wish.data_values, left_out, "d.")
-    context = resolve(replace(wish, data_values=values), drawing)
+    context = resolve(replace(wish, data_values=values), drawing, host=host)
     data = _parts, _question, _forbidden, _outcome
     for part in (*data, _method, _values, _view, _operating):
         choice = replace(context.choice, **part(context, left_out))
@@ -100,9 +115,9 @@ def validated(wish: Choice, drawing: Drawing = None) -> tuple[Choice, list[str]]
 
 
 def _parts(context: Context, left_out: list[str]) -> dict[str, Any]:
-    wanted = {param.name: getattr(context.choice, param.name) for param in PARTS}
+    wanted = {param.name: getattr(context.choice, param.name) for param in SPLIT_PARAMS}
     start = {name: getattr(Choice, name) for name in wanted}
-    parts = start | _cleaned(PARTS, wanted, left_out)
+    parts = start | _cleaned(SPLIT_PARAMS, wanted, left_out)
     if parts["validation"] + parts["test"] > LARGEST_SHARES:
         words = "The shares leave too few rows for training; they are 0.2 each instead."
         left_out.append(words)

@@ -1,4 +1,4 @@
-"""A choice with all that follows from it: a value, which never asks who visits."""
+"""A choice with all that follows from it: a value, which never asks who looks."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pages.state import table_store
-from pages.state.choice import BUNDLED, MINE, Choice, view_kinds
-from pages.work import cache, fits, sources, studies
-from pages.work.cache import pairs
-from pages.work.studies import TrainingScores, training_scores
-from smpcore import METHODS, Dataset, PrototypeModel, SmpcoreError
-from smpcore.datasets import Split, plain_number, rarer_class
+from smpcore.datasets import Dataset, Split, plain_number, rarer_class
 from smpcore.evaluation import at_threshold
-from smpcore.methods import Method
+from smpcore.live.choice import Choice, view_kinds
+from smpcore.live.host import Drawing, Host
+from smpcore.live.parts import PARTS, STOPPED, Parts, short_digest
+from smpcore.methods import METHODS, Method
+from smpcore.model import PrototypeModel
 from smpcore.parameters import Param
 
 SliderRanges = Mapping[str, tuple[float, float]]
-#: Points with their parts.
-Drawing = tuple[Dataset, Split] | None
 Extended = TypeVar("Extended", bound="Context")
 
 
@@ -31,14 +27,15 @@ Extended = TypeVar("Extended", bound="Context")
 class Context:
     """A choice with its table, and what follows, each computed when it is asked for.
 
-    All that depends on the visit is here from the start (`resolve`): what follows can
-    be computed in any thread, also after the visitor has left. It raises SmpcoreError
-    if the data cannot be learned from. ``drawn`` are its parts, if the choice does not
-    draw them (points moved by hand), ``known`` the results of `cached`.
+    All that depends on who looks is here from the start (`resolve`): what follows
+    can be computed in any thread, also after the viewer has left. It raises
+    SmpcoreError if the data cannot be learned from. ``drawn`` are its parts, if the
+    choice does not draw them (points moved by hand), ``known`` the results of `cached`.
     """
 
     choice: Choice
     table: Dataset
+    host: Host
     drawn: Split | None = None
     known: dict[Hashable, Any] = field(default_factory=dict)
 
@@ -51,7 +48,7 @@ class Context:
     @property
     def whole(self) -> Dataset:
         """The same with the question that is asked of it."""
-        return cache.with_question(
+        return self.host.computed.with_question(
             self.table, self.choice.follow_up, self.choice.two_classes
         )
 
@@ -59,7 +56,11 @@ class Context:
     def dataset(self) -> Dataset:
         """What models learn from: the same without the features that are forbidden."""
         forbidden = self.choice.forbidden
-        return cache.forbidding(self.whole, forbidden) if forbidden else self.whole
+        return (
+            self.host.computed.forbidding(self.whole, forbidden)
+            if forbidden
+            else self.whole
+        )
 
     @property
     def task(self) -> str:
@@ -67,13 +68,13 @@ class Context:
         return self.whole.task
 
     @cached_property
-    def data(self) -> cache.Parts:
+    def data(self) -> Parts:
         """The data set, split and prepared."""
         division, chosen = self.drawn, self.choice
         if division is None:
             shares = chosen.validation, chosen.test, chosen.seed
-            division = cache.split_of(self.whole, *shares)
-        return cache.parts(self.dataset, division)
+            division = self.host.computed.split_of(self.whole, *shares)
+        return self.host.computed.parts(self.dataset, division)
 
     @property
     def methods(self) -> dict[str, Method]:
@@ -112,7 +113,7 @@ class Context:
         data += () if chosen.follow_up is None else (chosen.follow_up,)
         parts = chosen.validation, chosen.test, chosen.seed
         model = chosen.method, sorted(self.values.items())
-        return cache.short_digest(data, parts, model)
+        return short_digest(data, parts, model)
 
     @property
     def operating(self) -> str:
@@ -178,7 +179,7 @@ class Context:
     @property
     def open_parts(self) -> list[str]:
         """Parts whose rows may be looked at, as far as they have rows."""
-        parts = cache.PARTS if self.open_test else cache.PARTS[:2]
+        parts = PARTS if self.open_test else PARTS[:2]
         return [part for part in parts if getattr(self.data.split, part).size]
 
     @property
@@ -189,7 +190,7 @@ class Context:
         kind = chosen.get("kind")
         kind = kind if kind in kinds else next(iter(kinds))
         if kind == "pca" and "kind" not in chosen:
-            job = studies.map_of(self.data)
+            job = self.host.studies.map_of(self.data)
             kind = "map" if job and job.opens else "pca"
         first = min(chosen.get("first", 0), n_features - 1)
         second = min(chosen.get("second", 1), n_features - 1)
@@ -200,22 +201,22 @@ class Context:
         return {"kind": kind, "first": first, "second": second, "at": tuple(fixed)}
 
     @property
-    def request(self) -> tuple[cache.Parts, str, dict[str, Any]]:
+    def request(self) -> tuple[Parts, str, dict[str, Any]]:
         """What a fit depends on."""
         return self.data, self.method.key, self.values
 
-    def fit(self) -> fits.Fit:
+    def fit(self) -> Any:
         """The canonical fit."""
-        return fits.fit(*self.request)
+        return self.host.fits.fit(*self.request)
 
     def model(self) -> PrototypeModel:
         """The canonical model, with the threshold that is set for it."""
         return self.with_threshold(self.fit().finished()).model_
 
     @property
-    def training_scores(self) -> TrainingScores:
+    def training_scores(self) -> Any:
         """Out-of-fold scores of the training rows, where somebody computed them."""
-        return training_scores(*self.request)
+        return self.host.studies.training_scores(*self.request)
 
     def with_threshold(self, estimator: Any) -> Any:
         """The fitted estimator with what is set for its model beside the fit.
@@ -225,7 +226,7 @@ class Context:
         estimator = self.of_outcome(estimator)
         model = estimator.model_
         calibration = self.training_scores.calibration
-        if calibration is not None and estimator.history_.status != fits.STOPPED:
+        if calibration is not None and estimator.history_.status != STOPPED:
             model = replace(model, calibration=calibration)
         if self.operating and model.classes is not None and len(model.classes) == 2:
             threshold = self.turned(self.choice.threshold)
@@ -275,7 +276,7 @@ class Context:
         """Scaled training rows with their start; a few values decide about it."""
         needed = self.method.estimators[self.data.dataset.task].problem_params
         key = ("problem", *map(self.values.get, needed))
-        return self.cached(key, lambda: cache.problem(*self.request))
+        return self.cached(key, lambda: self.host.computed.problem(*self.request))
 
     def clip_to_ranges(self, chosen: Collection[str]) -> tuple[Context, list[str]]:
         """Bring values that were not chosen for these data into their slider's range.
@@ -284,10 +285,10 @@ class Context:
         do: at the slider's upper end, and beyond it, all prototypes are merged. So a
         value beyond the end goes to the middle, not to the end.
         """
-        if cache.is_slow(*self.request):
+        if self.host.computed.is_slow(*self.request):
             return self, []
         values, messages = {}, []
-        ranges = cache.bounds(*self.request)
+        ranges = self.host.computed.bounds(*self.request)
         for name, param in self._sliders.items():
             low, high = ranges.get(name, (0.0, np.inf))
             value, is_count = self.values[name], param.scale == "int"
@@ -326,23 +327,10 @@ def _with_model(estimator: Any, model: PrototypeModel) -> Any:
     return changed
 
 
-def resolve(choice: Choice, drawing: Drawing = None) -> Context:
-    """Look up the table of a choice; the visitor's own is visited by that.
-
-    It may be a drawing that is not kept.
-    """
-    return Context(choice, *(drawing or _source(choice)))
-
-
-def _source(choice: Choice) -> tuple[Dataset, Split | None]:
-    if choice.data == MINE:
-        return table_store.visit(choice.token)
-    if choice.data not in BUNDLED:
-        if not sources.is_source(choice.data):
-            raise SmpcoreError("The link names an unknown data set; moons is shown.")
-        return sources.load(choice.data), None
-    values = {p.name: p.start for p in BUNDLED[choice.data].params}
-    return cache.bundled(choice.data, pairs(values | dict(choice.data_values))), None
+def resolve(choice: Choice, drawing: Drawing = None, *, host: Host) -> Context:
+    """Look up the table of a choice; it may be a drawing that is not kept."""
+    table, drawn = drawing or host.table(choice)
+    return Context(choice, table, host, drawn)
 
 
 def _without_series(param: Param) -> Param:

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.canvas import Message
-from pages.explore.picture import picture
-from pages.explore.scene import Scene
-from pages.state.context import Context, SliderRanges
-from pages.work import cache, fits
-from pages.work.tasks import Task
+from smpcore.live.context import Context, SliderRanges
+from smpcore.live.messages import Message
+from smpcore.live.parts import short_digest
+from smpcore.live.picture import picture
+from smpcore.live.scene import Scene
 from smpcore.model import History, Step
 from smpcore.readouts import READOUTS
 
@@ -29,7 +28,7 @@ def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
     method = context.method
     values = method.off_path(context.values, context.data.dataset.task)
     others = scene.header["id"], method.key, sorted(values.items())
-    return cache.short_digest(*others, bounds.get(method.path))
+    return short_digest(*others, bounds.get(method.path))
 
 
 def grid(context: Context, bounds: SliderRanges) -> dict[str, Any]:
@@ -62,14 +61,14 @@ def path_points(
     data, method, values = context.data, context.method, context.values
     if not method.scrubs(values):
         return []
-    bounds = context.holding(cache.bounds(*context.request))
+    bounds = context.holding(context.host.computed.bounds(*context.request))
     places = method.grid(bounds[method.path])
     off_path = method.off_path(values, data.dataset.task)
     name = chain(context, scene, bounds)
 
     def paint(index: int) -> dict[str, Any]:
         value = float(places[index])
-        fitted = cache.path_point(data, method.key, off_path, value)
+        fitted = context.host.computed.path_point(data, method.key, off_path, value)
         fitted = context.of_outcome(fitted)
         painted = picture(fitted, scene, data, message.assignments)
         of_path = {"knot": index, "value": value, "chain": name}
@@ -112,7 +111,7 @@ class States:
         return len(self.curves["iteration"])
 
 
-def job_of(task: Task, text: str) -> dict[str, Any]:
+def job_of(task: Any, text: str) -> dict[str, Any]:
     """How far work is that the figure waits for."""
     progress = float(task.progress[0])
     return {"text": text, "progress": progress, "seconds": task.seconds}
@@ -120,6 +119,7 @@ def job_of(task: Task, text: str) -> dict[str, Any]:
 
 def run_of(context: Context, message: Message) -> Any:
     """What a request for states waits for: our fit, or the printed algorithm."""
+    fits = context.host.fits
     fit = fits.recorded_fit(*context.request)
     if message.printed and fit.ready(0.0) and fits.has_printed(*context.request):
         return fits.printed_run(*context.request, fit.estimator)
@@ -128,7 +128,7 @@ def run_of(context: Context, message: Message) -> Any:
 
 def steps(context: Context, scene: Scene, message: Message, run: Any) -> dict[str, Any]:
     """Answer a request for states: what all of them are, and some as pictures."""
-    is_printed = isinstance(run, fits.PrintedRun)
+    is_printed, fits = run.is_printed, context.host.fits
     if not run.ready(0.0):
         text = "Fitting again to record the states"
         if is_printed:
@@ -137,7 +137,7 @@ def steps(context: Context, scene: Scene, message: Message, run: Any) -> dict[st
         return {"trace": None, "steps": [], "job": job, "printed": is_printed}
     states = _printed(run) if is_printed else _recorded(run, context)
     values = sorted(context.values.items())
-    chain = cache.short_digest(scene.header["id"], context.method.key, values)
+    chain = short_digest(scene.header["id"], context.method.key, values)
 
     def paint(index: int) -> dict[str, Any]:
         at_step, entry = _step(context, states, index)
@@ -159,7 +159,7 @@ def shown_states(history: History, n_values: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def _recorded(fit: fits.Fit, context: Context) -> States:
+def _recorded(fit: Any, context: Context) -> States:
     """The recorded states of our fit."""
     history = fit.estimator.history_
     shown = shown_states(history, context.data.of("train")[0].size)
@@ -178,7 +178,7 @@ def _recorded(fit: fits.Fit, context: Context) -> States:
     return States(fit.estimator, at, curves, is_printed=False)
 
 
-def _printed(run: fits.PrintedRun) -> States:
+def _printed(run: Any) -> States:
     """The states of the printed algorithm."""
     states = run.states
     curves = {

@@ -7,17 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.edits import is_editable
-from pages.state import lesson_run
-from pages.state.choice import MINE, Choice
-from pages.state.context import Context
-from pages.state.session import Live
-from pages.work import cache, studies
-from pages.work.cache import PARTS
-from pages.work.studies import laid_out_rows
 from smpcore import figures
 from smpcore.datasets import in_place, shorten_name
 from smpcore.evaluation import class_numbers
+from smpcore.live.context import Context
+from smpcore.live.parts import PARTS, Parts
+from smpcore.live.points import is_editable
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
@@ -27,12 +22,21 @@ MOST_BEHIND = 200_000
 MOST_DIFFERENCES = 3
 
 
+def laid_out_rows(data: Parts) -> tuple[np.ndarray, np.ndarray]:
+    """Training rows that are laid out, and other rows that are placed among them."""
+    classify = data.dataset.task == "classification"
+    division = data.split
+    if len(division.train) > figures.MOST_LAID_OUT:
+        division = division.thinned(data.y, figures.MOST_LAID_OUT, classify)
+    others = np.concatenate([data.split.validation, data.split.test])
+    others = np.concatenate([others, np.setdiff1d(data.split.train, division.train)])
+    return division.train, others[: figures.MOST_PLACED]
+
+
 class Scene:
     """What stands still while a model changes: rows, window, labels."""
 
-    def __init__(self, choice: Choice, data: cache.Parts, view: figures.View) -> None:
-        open_test = choice.open_test or data.dataset.open_test
-        open_test = open_test and not lesson_run.hides_numbers()
+    def __init__(self, data: Parts, view: figures.View, open_test: bool) -> None:
         self.parts = PARTS if open_test else PARTS[:2]
         self.view, self.most_nodes, self.spread = view, view.most_nodes, 0.0
         rows = [getattr(data.split, part) for part in self.parts]
@@ -66,7 +70,7 @@ class Scene:
         if regression:
             self._measure(data, y)
 
-    def _header(self, data: cache.Parts, classes: Any) -> dict[str, Any]:
+    def _header(self, data: Parts, classes: Any) -> dict[str, Any]:
         """These data and this window for the figure."""
         view = self.view
         return {
@@ -88,7 +92,7 @@ class Scene:
             "alt": f"Decision regions on {data.dataset.name}",
         }
 
-    def _measure(self, data: cache.Parts, y: np.ndarray) -> None:
+    def _measure(self, data: Parts, y: np.ndarray) -> None:
         """Add what a regression needs: the target's name and range, and true values."""
         name, train = data.dataset.target[:80], data.of("train")[1]
         self.spread = float(np.ptp(train))
@@ -108,7 +112,7 @@ def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     The browser looks again while it has a share that is done.
     """
     chosen = context.choice.view.get("kind")
-    job = studies.map_of(context.data) if chosen in (None, "map") else None
+    job = context.host.studies.map_of(context.data) if chosen in (None, "map") else None
     if job is None:
         return None
     # It may have come since the scene was made.
@@ -130,7 +134,7 @@ def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     return {"words": words, "share": share}
 
 
-def _behind(view: figures.View, data: cache.Parts) -> dict[str, np.ndarray] | None:
+def _behind(view: figures.View, data: Parts) -> dict[str, np.ndarray] | None:
     """What stands for a node of a map: its picture, or how it differs from a row."""
     if view.far(2) is None:
         return None
@@ -155,40 +159,9 @@ def _behind(view: figures.View, data: cache.Parts) -> dict[str, np.ndarray] | No
     return {name: v.reshape(*square, v.shape[1]) for name, v in shown.items()}
 
 
-def _image_shape(data: cache.Parts) -> list[int] | None:
+def _image_shape(data: Parts) -> list[int] | None:
     shape = data.dataset.sample_shape
     if data.dataset.channels:  # a series has (channels, times), and is no picture
         return None
     one_each = len(data.dataset.feature_columns) == data.X.shape[1]
     return list(shape) if len(shape) == 2 and one_each else None
-
-
-def scene_of(context: Context, live: Live) -> Scene:
-    """Rows and window of a choice: those on the screen where they are the same."""
-    choice, data = context.choice, context.data
-    window = sorted(context.view.items())
-    parts = (data.dataset.digest, data.split.key, choice.open_test, window)
-    parts += (lesson_run.hides_numbers(), studies.view(data, context.view).note)
-    key = cache.short_digest(*parts)
-    scene = live.scene
-    if not isinstance(scene, Scene) or scene.header["id"] != key:
-        scene = live.scene = Scene(choice, data, _view(context, live))
-        scene.header["id"] = key
-    return scene
-
-
-def _view(context: Context, live: Live) -> figures.View:
-    """The window; it stands still while the visitor's own points move inside it."""
-    choice, data = context.choice, context.data
-    view = studies.view(data, context.view)
-    drawn = choice.data == MINE and live.edited == choice.token
-    if not drawn or live.scene is None:
-        return view
-    before = live.scene.view
-    same = (before.x_label, before.y_label) == (view.x_label, view.y_label)
-    if same and np.array_equal(before.origin, view.origin):
-        low, high = np.transpose([before.x, before.y])
-        xy = before.places(data.X, data.y)
-        if ((low <= xy) & (xy <= high)).all():
-            return before
-    return view

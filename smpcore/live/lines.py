@@ -1,4 +1,4 @@
-"""Read-outs of a model: scores, size, certificate, solver, calibration."""
+"""Numbers of a model beside its picture: scores, size, certificate, solver."""
 
 from __future__ import annotations
 
@@ -6,81 +6,27 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
-from pages.state.context import Context
-from pages.state.session import Slot
-from pages.ui.elements import is_waiting, problems_shown, visit_task
-from pages.ui.text import MEANINGS, define, message
-from pages.work.cache import Parts
-from pages.work.tasks import Task
-from smpcore import PrototypeModel
 from smpcore.datasets import (
     Preparation,
     forbiddable,
     list_names,
     plain_number,
     plural,
+    text_features,
     used_matrices,
 )
 from smpcore.evaluation import RegressionScores, Scores, brier_score, class_numbers
+from smpcore.live.parts import Parts
+from smpcore.live.words import MEANINGS, define
+from smpcore.model import PrototypeModel
 from smpcore.readouts import COVERAGE, READOUTS, Shown, interval_text, number_text
 
-#: A page waits so long for the fits on folds, then shows how far they are.
-WAIT_SECONDS = 2.0
-#: The fits on folds.
-_FOLDS = Slot[Task]("out_of_fold")
-#: By model, outcome and column: the fits without each of its sites.
-SITES = Slot[Task]("sites")
-#: By model, outcome and seed: the refits on drawn rows.
-OPTIMISM = Slot[Task]("optimism")
 #: What is calibrated, and its term in the glossary.
-_CALIBRATED = {
+CALIBRATED = {
     "classification": ("probabilities", "Calibration"),
     "regression": ("intervals", "Prediction interval"),
 }
-
-
-def _begin(context: Context) -> Task:
-    """The visit's task of the fits on folds."""
-    training, study = context.training_scores, context.data.dataset
-    return visit_task(_FOLDS, training, training.compute, study=study)
-
-
-def training_scores(context: Context) -> np.ndarray | None:
-    """Out-of-fold scores of the training rows; None while they are on their way."""
-    training = context.training_scores
-    if training.scores is not None:
-        return training.scores
-    task = _begin(context)
-    if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
-        return None
-    with problems_shown():
-        return task.result()
-    st.button("Retry", key="refit_folds", on_click=task.start)
-    return None
-
-
-def offer_calibration(context: Context) -> None:
-    """Offer to calibrate the model; where it cannot be, say why."""
-    training = context.training_scores
-    if training.scores is not None:
-        if training.problem:
-            message(st.info, training.problem)
-        return
-    if _FOLDS.get(training):
-        if training_scores(context) is not None:
-            st.rerun()
-        return
-    what, term = _CALIBRATED[context.data.dataset.task]
-    st.button(
-        f"Calibrate {what}",
-        key="calibrate",
-        icon=":material/percent:",
-        help=define(term),
-        on_click=_begin,
-        args=(context,),
-    )
 
 
 def calibration_basis(model: PrototypeModel) -> str:
@@ -96,14 +42,14 @@ def calibration_basis(model: PrototypeModel) -> str:
 
 def calibration_help(model: PrototypeModel) -> str:
     """What the numbers of a calibration mean."""
-    _, term = _CALIBRATED["regression" if model.classes is None else "classification"]
+    _, term = CALIBRATED["regression" if model.classes is None else "classification"]
     return (
         f"{define(term)} {calibration_basis(model)} Of a row that the model has "
         "learned from it is optimistic."
     )
 
 
-def _calibration_line(
+def calibration_line(
     model: PrototypeModel, data: Parts, part: str
 ) -> tuple[str, str, str]:
     """Key, value and detail of a line about a calibration, on rows of a part."""
@@ -193,7 +139,7 @@ def readouts(
     else:
         texts += _classes(counted[part], counted["train"], winners)
     if model.calibration is not None:
-        line = _text(*_calibration_line(model, data, part))
+        line = _text(*calibration_line(model, data, part))
         texts.append(line | {"help": calibration_help(model)})
     if data.dataset.forbidden:
         texts.append(_forbidden(data))
@@ -310,6 +256,14 @@ def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
         size,
         _text("n_features", of_columns, ": ".join(filter(None, (weights, names)))),
     ]
+
+
+def prototype_texts(model: PrototypeModel, data: Parts) -> list[str]:
+    """The prototypes as texts; empty of data that are no texts."""
+    if not text_features(data.dataset):
+        return []
+    (column,) = data.preparation.inputs
+    return [column.text(z) for z in model.prototypes]
 
 
 def kernel_weights(

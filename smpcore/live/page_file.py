@@ -1,0 +1,228 @@
+"""The figure as one file that needs no server: its solved values are in it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from smpcore.datasets import plain_number
+from smpcore.errors import SmpcoreError
+from smpcore.live import path
+from smpcore.live.context import Context
+from smpcore.live.controls import live_controls
+from smpcore.live.messages import pack
+from smpcore.live.picture import picture
+from smpcore.live.scene import Scene
+from smpcore.parameters import Param
+
+FOLDER = Path(__file__).parent
+#: Of each figure: its style, and its script.
+STYLE = (FOLDER / "figure.css").read_text("utf-8")
+#: Values that are solved for the file, at least: of a path all that take about so
+#: many seconds together. Where the least take longer than the most, there is no file.
+FEW, SECONDS, MOST_SECONDS = 12, 10.0, 120.0
+
+
+def saved_page(
+    context: Context,
+    address: str,
+    with_rows: bool = True,
+    turn: Callable[[], AbstractContextManager] = nullcontext,
+) -> bytes:
+    """Write the figure of a choice with the values of its main control.
+
+    Parameters
+    ----------
+    context : Context
+        Its canonical fit is there.
+    address : str
+        Of the same figure in the app, or its part from the question mark on; empty:
+        there is none for others.
+    with_rows : bool
+        Whether the rows that are drawn are in the file.
+    turn : callable
+        Context in which each picture is painted: who drags meanwhile waits for one
+        picture, not for all.
+
+    Returns
+    -------
+    bytes
+        The page, HTML.
+
+    Raises
+    ------
+    SmpcoreError
+        If even a few values take too long to solve.
+    """
+
+    def paint(estimator: Any, value: float) -> dict[str, Any]:
+        with turn():
+            return _painted(context, scene, estimator, value)
+
+    param, fitted = _main_control(context), context.fit().finished()
+    places, solve = _values(context, param, fitted.history_.seconds)
+    window = context.host.studies.view(context.data, context.view)
+    scene = Scene(context.data, window, context.open_test)
+    solved = [
+        paint(solve(value), value) | {"knot": place}
+        for place, value in enumerate(places.tolist())
+    ]
+    now = context.values[param.name]
+    now = fitted.automatic_.get(param.name, param.low) if now is None else float(now)
+    shown = paint(context.with_threshold(fitted), now)
+    still = {"id": "saved", "saved": True, "editable": False, "present": False}
+    header = scene.header | still
+    if not with_rows:
+        header["points"] = {name: a[:0] for name, a in header["points"].items()}
+        header |= {"shown_of": [0, 0], "behind": None}
+        solved, shown = [_without_rows(one) for one in solved], _without_rows(shown)
+    payload = {
+        **{"v": 1, "seq": 0, "busy": 0, "notices": [], "kind": "full", "undo": ""},
+        **{"scene": header, "picture": shown | {"knot": None}, "knots": solved},
+        **{"job": None, "headline": ""},
+        "terms": [term._asdict() for term in context.method.terms],
+        "controls": [_control(context, param, places, now)],
+        "path": path.described(context, param.name, places),
+    }
+    sentences = _sentences(context, param, len(places), with_rows)
+    title = f"{context.data.dataset.name}. {context.method.title}"
+    return _written(title, sentences, address, pack(payload))
+
+
+def _main_control(context: Context) -> Param:
+    """The control of the path; of a method without one, the first on a log scale."""
+    method = context.method
+    if method.scrubs(context.values):
+        return method.param(method.path)
+    return next(p for p in context.params if p.scale == "log")
+
+
+def _values(
+    context: Context, param: Param, seconds: float
+) -> tuple[np.ndarray, Callable[[float], Any]]:
+    """Values that are solved, few where a fit takes long, and what solves one."""
+    data, method, values = context.data, context.method, context.values
+    if FEW * seconds > MOST_SECONDS:
+        raise SmpcoreError(
+            f"each of the {FEW} values of its slider takes about {seconds:.0f} s to "
+            "solve. Choose a table with fewer rows or features."
+        )
+    computed = context.host.computed
+    limits = context.holding(computed.bounds(*context.request))
+    if method.scrubs(values):
+        off_path = method.off_path(values, data.dataset.task)
+        places = method.grid(limits[method.path])
+        most = max(FEW, int(SECONDS / max(seconds, 1e-3)))
+        some = np.linspace(0, len(places) - 1, min(most, len(places)))
+        places = places[some.round().astype(int)]
+        return places, lambda at: computed.path_point(data, method.key, off_path, at)
+
+    def solve(value: float) -> Any:
+        now = {**values, param.name: param.clean(value)}
+        problem = computed.problem(data, method.key, now)
+        return method.estimator(now, problem.task).solve(problem)
+
+    low, high = limits.get(param.name, (param.low, param.high))
+    return np.geomspace(low, high, FEW), solve
+
+
+def _painted(
+    context: Context, scene: Scene, estimator: Any, value: float
+) -> dict[str, Any]:
+    estimator = context.of_outcome(estimator)
+    about = {"canonical": True, "coarse": None, "ms": 0.0, "chain": "saved"}
+    painted = picture(estimator, scene, context.data, coded=True)
+    return painted | about | {"value": value}
+
+
+#: Of a picture and of its prototypes: what is said row by row.
+_OF_ROWS = ("predicted", "hollow")
+_OF_CASES = ("cases", "mark_start")
+#: Where training rows stand that prototypes are; invented ones stand for themselves.
+_PLACES = ("marks", "marks_label", "size")
+
+
+def _without_rows(painted: dict[str, Any]) -> dict[str, Any]:
+    """The picture without what stands for rows of the table."""
+    left = {name: v for name, v in painted.items() if name != "codes"}
+    left |= {name: painted[name][:0] for name in _OF_ROWS}
+    if doubts := left.get("doubts"):
+        left["doubts"] = doubts | {"rows": doubts["rows"][:0]}
+    prototypes = left["prototypes"]
+    names = _OF_CASES if "mark_weight" in prototypes else (*_OF_CASES, *_PLACES)
+    left["prototypes"] = {n: v for n, v in prototypes.items() if n not in names}
+    return left
+
+
+def _control(
+    context: Context, param: Param, places: np.ndarray, value: float
+) -> dict[str, Any]:
+    every = np.ones(context.data.X.shape[1], dtype=bool)
+    rows = live_controls(context, {}, every, {}, lambda _: [])
+    (row,) = (row for row in rows if row["name"] == param.name)
+    limits = {"low": float(places[0]), "high": float(places[-1])}
+    return row | limits | {"value": value, "scrub": True, "shown": True}
+
+
+def _settings(context: Context, param: Param) -> str:
+    """The settings that stand still, as far as they were chosen."""
+    values = context.choice.values
+    others = [p for p in context.params if p is not param and p.name in values]
+    chosen = [
+        f"{one.label} {plain_number(value, 4) if type(value) is float else value}"
+        for one in others
+        if (value := values[one.name]) is not None
+    ]
+    return f" {', '.join(chosen)}." if chosen else ""
+
+
+def _sentences(
+    context: Context, param: Param, count: int, with_rows: bool
+) -> Iterable[str]:
+    name, method = context.data.dataset.name, context.method
+    yield (
+        f"{method.title} on {name}: {param.label} moves over {count} solved values, "
+        f"all else stands as it was set.{_settings(context, param)} Training and "
+        "validation rows are those of the app; nothing is computed or sent anywhere."
+    )
+    if not with_rows:
+        yield "The rows of the table are not in this file."
+
+
+def _written(
+    title: str, sentences: Iterable[str], address: str, payload: bytes
+) -> bytes:
+    """The page around the payload: text is text, and only its own script may run."""
+    page, style = (
+        (FOLDER / f"saved.{ending}").read_text("utf-8") for ending in ("html", "css")
+    )
+    script = (FOLDER / "figure.js").read_text("utf-8").replace("</script", "<\\/script")
+    words = [f"<p>{html.escape(text)}</p>" for text in sentences]
+    link = html.escape(address)
+    if link.startswith("?"):
+        words.append(f"<p>In the app: <code>{link}</code> behind its address.</p>")
+    elif link:
+        words.append(f'<p><a href="{link}">The same figure in the app</a></p>')
+    packed = base64.b64encode(gzip.compress(payload, 9, mtime=0)).decode()
+    parts = {
+        "title": html.escape(title),
+        "words": "\n".join(words),
+        **{"style": style, "figure_style": STYLE, "script": script},
+        "style_hashes": f"{_hash(style)} {_hash(STYLE)}",
+        **{"script_hash": _hash(script), "payload": packed},
+    }
+    return Template(page).substitute(parts).encode()
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
