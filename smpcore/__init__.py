@@ -40,6 +40,7 @@ from smpcore.methods import (
     SuperSparseRegressor,
 )
 from smpcore.model import PrototypeModel
+from smpcore.notebooks import explore
 from smpcore.report import report
 
 __version__ = "0.1.0"
@@ -67,6 +68,7 @@ __all__ = [
     "contributions",
     "counterfactual",
     "evaluate",
+    "explore",
     "export",
     "fetch_openml",
     "list_datasets",

@@ -171,7 +171,7 @@ export class Figure {
     guard.draw("the formula", formula.node, () => formula.take(header.terms));
     if ("headline" in header) {
       report.lead(header.headline);
-      hand.tour.hidden = !header.headline; // in a lesson
+      hand.tour.hidden = !header.headline || !this.transport.tours; // in a lesson, a file or a notebook
     }
     this.set({ list: header.controls ?? this.state.list }); // a refusal brings none: what was valid stands again
     this.arrange();
@@ -360,7 +360,9 @@ export class Figure {
       codes.show(place && star < 0 && this.state.tool === "look" ? index : -1);
       behind.show(place);
       report.read(place, index, star, speak);
-      if (place === plot.cursor) report.tables(); // the table has the code of the row that is pinned
+      if (place !== plot.cursor) return;
+      report.tables(); // the table has the code of the row that is pinned
+      this.transport.select?.(place ? (this.state.scene.points.row[index] ?? -1) : -1);
     });
   }
 

@@ -7,6 +7,7 @@ const LEAVING_MS = 20_000; // that a page takes at most to begin
 /** The transport of one figure: what the visitor does becomes messages of the trigger "msg". */
 class Place {
   constructor(host, style) {
+    this.tours = true;
     this.leaving = 0; // until when nothing is sent
     const { signal } = (this.stopper = new AbortController());
     this.grown = new ResizeObserver(([{ target }]) => target.scrollIntoView({ block: "nearest" }));

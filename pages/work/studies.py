@@ -25,9 +25,8 @@ from smpcore import (
     sweep,
 )
 from smpcore.datasets import plain_number, text_features
-from smpcore.live import Pairs, Parts, laid_out_rows
+from smpcore.live import Pairs, Parts, flat_window, laid_out_rows
 from smpcore.model import Calibration
-from smpcore.similarity import Similarity
 
 
 class TrainingScores:
@@ -360,19 +359,4 @@ def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
     return (job and job.view) or _flat_view(data, {**chosen, "kind": "pca"})
 
 
-@memo(128)
-def _flat_view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
-    X, y = data.of("train")
-    if data.dataset.matrices:
-        return figures.similarity_view(X)
-    if text_features(data.dataset):
-        return figures.nearest_view(X, Similarity("strings", gamma=0.3).values)
-    if chosen["kind"] == "pca":
-        return figures.pca_view(X)
-    rest = np.median(X, axis=0)
-    for index, value in chosen["at"]:
-        rest[index] = value
-    names, first = data.preparation.feature_names, chosen["first"]
-    if chosen["kind"] == "curve":
-        return figures.curve_view(X, y, names, first, data.dataset.target, rest)
-    return figures.axis_view(X, names, first, chosen["second"], rest)
+_flat_view = memo(128)(flat_window)

@@ -183,14 +183,22 @@ class Context:
         return [part for part in parts if getattr(self.data.split, part).size]
 
     @property
+    def view_kinds(self) -> dict[str, str]:
+        """Pictures that there are of these data here, with their names."""
+        kinds = view_kinds(self.data.X.shape[1], self.data.dataset)
+        if self.host.studies.map_of is None:
+            kinds.pop("map", None)
+        return kinds
+
+    @property
     def view(self) -> dict[str, Any]:
         """The view, made to fit these data."""
         chosen, n_features = self.choice.view, self.data.X.shape[1]
-        kinds = view_kinds(n_features, self.data.dataset)
+        kinds = self.view_kinds
         kind = chosen.get("kind")
         kind = kind if kind in kinds else next(iter(kinds))
         if kind == "pca" and "kind" not in chosen:
-            job = self.host.studies.map_of(self.data)
+            job = "map" in kinds and self.host.studies.map_of(self.data)
             kind = "map" if job and job.opens else "pca"
         first = min(chosen.get("first", 0), n_features - 1)
         second = min(chosen.get("second", 1), n_features - 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from smpcore.datasets import Dataset, FollowUp, horizons, shorten_name
 from smpcore.errors import SmpcoreError
-from smpcore.live.choice import BUNDLED, Choice, view_kinds
+from smpcore.live.choice import BUNDLED, Choice
 from smpcore.live.context import ANSWERS, Context, SliderRanges, resolve
 from smpcore.live.host import Host
 from smpcore.live.settings import setting_text, view_param, with_view
@@ -171,7 +171,7 @@ def _view_rows(
     """What is shown in the window, and a slider for each feature that stands still."""
     data = context.data
     names = data.preparation.feature_names
-    kinds = view_kinds(len(names), data.dataset)
+    kinds = context.view_kinds
     if len(kinds) == 1:
         return [], {}
     shown = context.view

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from smpcore import figures
-from smpcore.datasets import in_place, shorten_name
+from smpcore.datasets import in_place, shorten_name, text_features
 from smpcore.evaluation import class_numbers
 from smpcore.live.context import Context
 from smpcore.live.parts import PARTS, Parts
 from smpcore.live.points import is_editable
+from smpcore.similarity import Similarity
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
@@ -112,7 +114,8 @@ def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     The browser looks again while it has a share that is done.
     """
     chosen = context.choice.view.get("kind")
-    job = context.host.studies.map_of(context.data) if chosen in (None, "map") else None
+    map_of = context.host.studies.map_of
+    job = map_of(context.data) if map_of and chosen in (None, "map") else None
     if job is None:
         return None
     # It may have come since the scene was made.
@@ -165,3 +168,21 @@ def _image_shape(data: Parts) -> list[int] | None:
         return None
     one_each = len(data.dataset.feature_columns) == data.X.shape[1]
     return list(shape) if len(shape) == 2 and one_each else None
+
+
+def flat_window(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
+    """The window of a view that is no map."""
+    X, y = data.of("train")
+    if data.dataset.matrices:
+        return figures.similarity_view(X)
+    if text_features(data.dataset):
+        return figures.nearest_view(X, Similarity("strings", gamma=0.3).values)
+    if chosen["kind"] == "pca":
+        return figures.pca_view(X)
+    rest = np.median(X, axis=0)
+    for index, value in chosen["at"]:
+        rest[index] = value
+    names, first = data.preparation.feature_names, chosen["first"]
+    if chosen["kind"] == "curve":
+        return figures.curve_view(X, y, names, first, data.dataset.target, rest)
+    return figures.axis_view(X, names, first, chosen["second"], rest)

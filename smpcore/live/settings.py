@@ -15,7 +15,7 @@ from typing import Any
 
 from smpcore.datasets import forbiddable, likely_outcome, list_names
 from smpcore.errors import SmpcoreError
-from smpcore.live.choice import BUNDLED, NO_QUESTION, VIEW_KINDS, Choice, view_kinds
+from smpcore.live.choice import BUNDLED, NO_QUESTION, VIEW_KINDS, Choice
 from smpcore.live.context import ANSWERS, Context, resolve
 from smpcore.live.host import Drawing, Host
 from smpcore.methods import METHODS
@@ -262,7 +262,7 @@ def _is_there(name: str, value: Any, context: Context) -> bool:
     """Whether there is a picture of these data with a value of a view."""
     n_features = context.data.X.shape[1]
     if name == "kind":
-        return value in view_kinds(n_features, context.data.dataset)
+        return value in context.view_kinds
     return (int(name[2:]) if name.startswith("at") else value) < n_features
 
 

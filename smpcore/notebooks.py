@@ -1,0 +1,68 @@
+"""What a notebook shows of a table: the live figure in a cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from smpcore.datasets import make_dataset
+from smpcore.errors import SmpcoreError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["explore"]
+
+
+def explore(X: Any, y: ArrayLike, method: str = "", **values: Any) -> Any:
+    """Show the live figure of a table in a notebook: drag, click, draw, compare.
+
+    It needs anywidget: ``pip install "smpcore[notebook]"``.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars DataFrame of shape (n_samples, n_features)
+        Inputs; names of columns are taken over.
+    y : array-like of shape (n_samples,)
+        Classes, or numbers to predict; the name of a Series is taken over.
+    method : str
+        Key in ``METHODS``; empty: the first one that learns the table.
+    **values
+        Parameters of the method; all can be changed in the cell.
+
+    Returns
+    -------
+    LiveFigure
+        A widget. ``model_`` is the fitted estimator of the moment, ``method`` and
+        ``values`` are what was chosen (and can be set and observed), ``selected`` the
+        rows that are pinned; ``save("figure.html")`` writes a page.
+
+    Raises
+    ------
+    SmpcoreError
+        If anywidget is not installed, or the table cannot be learned from.
+
+    Examples
+    --------
+    >>> figure = smpcore.explore(X, y, "smp", lam=0.01)  # doctest: +SKIP
+    """
+    try:
+        from smpcore.live.notebook import LiveFigure
+    except ModuleNotFoundError as error:
+        raise SmpcoreError(
+            f"explore needs {error.name}, which is not installed: pip install "
+            '"smpcore[notebook]".'
+        ) from None
+    frame = X.to_pandas() if hasattr(X, "to_pandas") else pd.DataFrame(X)
+    frame = frame.reset_index(drop=True)
+    if isinstance(frame.columns, pd.RangeIndex):  # as scikit-learn names them
+        frame.columns = [f"x{i}" for i in frame.columns]
+    frame = frame.rename(columns=str)
+    name = str(getattr(y, "name", None) or "y")
+    while name in frame.columns:
+        name += "_"
+    answers = y.to_pandas() if hasattr(y, "to_pandas") else y
+    frame = frame.assign(**{name: pd.Series(list(answers))})
+    dataset = make_dataset(frame, "My table", roles={name: "target"})
+    return LiveFigure(dataset, method, values)
