@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from smpcore import codegen
 from smpcore.codegen import compile_model, emit_c99, quantise
 from smpcore.codegen.constants import has_tables
 from smpcore.codegen.describe import SCHEMA
@@ -33,7 +34,15 @@ from tests.smpcore.codegen.models import (
     random_kernel_model,
     random_linear,
 )
-from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, CommandFailed, run, write
+from tests.smpcore.codegen.toolchain import (
+    SANITIZE,
+    STRICT,
+    CommandFailed,
+    bundle,
+    run,
+    unpack,
+    write,
+)
 
 GROUPS = list(groups())
 #: A float that no integer holds is undefined, too.
@@ -82,6 +91,26 @@ def test_products_and_sums_are_rounded_one_by_one(tool, compiler):
     fused = ["-std=gnu99", "-O3", "-march=haswell"]
     fused += ["-ffp-contract=fast" if compiler == "gcc" else "-ffp-contract=on"]
     assert_same_in_c(_sums("rbf", "poly"), tool(compiler), fused)
+
+
+@pytest.mark.parametrize("width", [None, 8])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_self_test_refuses_products_that_are_fused(tool, tmp_path, compiler, width):
+    """No macro tells of clang's option, and not every test vector need differ by it."""
+    if "fma" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has no fused multiply-add")
+    model = compile_model(random_linear())
+    model = quantise(model, width) if width else model
+    unpack(bundle(model, codegen.test_vectors(model)), tmp_path)
+    sources = [p for p in tmp_path.glob("*.c") if "board" not in p.name]
+    fast = "-std=c99 -O3 -march=haswell -ffp-contract=fast -o fast".split()
+    run(tool(compiler), *fast, *sources, cwd=tmp_path)
+    if compiler == "gcc":  # its files switch that off
+        assert b"selftest: 0 of 32 differ" in run(tmp_path / "fast")
+        return
+    tried = "conversion: 21 of 21" if width else "selftest: 32 of 32"
+    with pytest.raises(CommandFailed, match=f"{tried} differ"):
+        run(tmp_path / "fast")
 
 
 def _drawn(random):

@@ -83,6 +83,7 @@ def header(c: Source, named: bool) -> str:
         "missing": missing,
         "tie": c_float(np.float32(model.tie)),
         "same_steps": "",
+        "rounds": f"{c.prefix}_quantise" if model.is_integer else "the model",
         **margin_words(c),
     }
     if model.is_integer:
@@ -218,7 +219,9 @@ def quantise_source(c: Source, inputs: Sequence[QuantInput], width: int) -> str:
     words = {"number": f"{number}_t", "counter": unsigned(len(inputs))}
     words |= {"least": least, "most": most, "arrays": c.arrays()}
     words["preamble"] = preamble(c, {}, FLOAT_RULES)
-    words["has_value"] = c.model.is_regression and inputs is c.model.inputs
+    is_model = inputs is c.model.inputs  # not the samples of its stream
+    words["has_value"] = c.model.is_regression and is_model
+    words["check"] = is_model and c.text("check", {}, "files").rstrip()
     return c.text("quantise", words, "files")
 
 
@@ -321,6 +324,8 @@ def _source(c: Source) -> str:
         parts += probability_functions(c)
     if c.model.is_integer:
         parts.append(_saturated_function(c))
+    else:
+        parts.append(c.text("check", {}, "files"))
     if not c.model.is_regression:
         parts.append(_label_function(c))
     return "\n".join(parts)
