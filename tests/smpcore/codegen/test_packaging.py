@@ -11,7 +11,8 @@ import pytest
 
 from smpcore import codegen
 from smpcore.codegen import quantise
-from tests.smpcore.codegen.toolchain import bundle, unpack
+from tests.smpcore.codegen.models import groups
+from tests.smpcore.codegen.toolchain import bundle, run, unpack
 
 #: Longest names: of a model, and the default for a long name of a data set.
 NAMES = ["mdl", "iris_2", "a" * 14]
@@ -82,3 +83,16 @@ def test_a_manifest_is_as_platformio_validates_it(model, tmp_path, name):
     sources = library / told.pop("build")["srcDir"]
     assert (sources / told.pop("headers")).is_file()
     assert not told
+
+
+@pytest.mark.parametrize("group", groups())
+def test_a_crate_is_clean_for_clippy_and_rustfmt(tool, tmp_path, group):
+    """As they come, with all lints that clippy warns of by itself."""
+    models = [*groups()[group].values()]
+    clippy = [tool("clippy-driver"), "--edition", "2021", "--emit", "metadata"]
+    for place, model in enumerate((models[0], models[len(models) // 2], models[-1])):
+        crate = _library(model, tmp_path, "rust", f"m{place}")
+        for more in (["--crate-type", "lib"], ["--test"]):
+            run(*clippy, *more, "-D", "warnings", "src/lib.rs", cwd=crate)
+        sources = sorted(crate.rglob("*.rs"))
+        run(tool("rustfmt"), "--edition", "2021", "--check", *sources)

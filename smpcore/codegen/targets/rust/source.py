@@ -41,7 +41,7 @@ def emit_rust(model: Any, name: str = "mdl", number: str = "", what: str = "") -
 
     def declared(constants: Constants, before: str = "") -> str:
         return "".join(
-            f"{before}{_declared(n, v, kinds['lead'])}\n" for n, v in constants.items()
+            f"{_declared(n, v, kinds['lead'], before)}\n" for n, v in constants.items()
         )
 
     language = Language("rust/program.in", declared, "_".join)
@@ -59,19 +59,20 @@ def emit_rust(model: Any, name: str = "mdl", number: str = "", what: str = "") -
     return "\n".join([head, declared(public, "pub "), declared(used), text])
 
 
-def _declared(name: str, value: Any, lead: str) -> str:
+def _declared(name: str, value: Any, lead: str, before: str) -> str:
     """A constant with its type; arrays of integers have the smallest."""
     if isinstance(value, list | np.ndarray):
         kind, words = _array(name, value)
         lines = [", ".join(words[i : i + 8]) for i in range(0, len(words), 8)]
         text = "".join(f"    {line},\n" for line in lines)
-        return f"static {name}: [{kind}; {len(words)}] = [\n{text}];"
+        skip = "#[rustfmt::skip]\n"  # it would write one number a line
+        return f"{skip}{before}static {name}: [{kind}; {len(words)}] = [\n{text}];"
     if isinstance(value, str):
-        return f"const {name}: &str = {_text(value)};"
+        return f"{before}const {name}: &str = {_text(value)};"
     kind = "usize" if name.startswith(("N_", "IN_")) else _TYPES.get(name)
     kind = kind or {np.float32: "f32", float: "f64"}.get(type(value), "u32")
     is_float = (lead if kind == "Lead" else kind).startswith("f")
-    return f"const {name}: {kind} = {float(value) if is_float else value};"
+    return f"{before}const {name}: {kind} = {float(value) if is_float else value};"
 
 
 def _array(name: str, values: Any) -> tuple[str, list[str]]:
