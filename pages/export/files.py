@@ -31,7 +31,7 @@ _INTERVAL_HELP = (
 #: End of a file -> what its text is coloured as.
 _LANGUAGES = {"c": "c", "h": "c", "ino": "cpp", "py": "python", "json": "json"}
 _LANGUAGES |= {"mjs": "javascript", "yml": "yaml", "txt": "cmake", "csv": "csv"}
-_LANGUAGES |= {"rs": "rust", "toml": "toml"}
+_LANGUAGES |= {"rs": "rust", "toml": "toml", "mts": "typescript"}
 
 
 def section(

@@ -65,6 +65,7 @@ RESERVED = {
         umqtt upip urequests utime uos usys vfs webrepl zephyr
     """),
     # `core`, `std` and `alloc` are crates; the others are words of the language.
+    "javascript": _words("package"),  # the manifest is package.json
     "rust": _words("""
         abstract alloc as async await become box core crate dyn final fn impl in let
         loop macro match mod move mut override priv pub ref self std super trait type

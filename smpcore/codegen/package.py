@@ -83,6 +83,8 @@ class Package:
             "name": self.name,
             "M": self.name.upper(),
             "id": self.id,
+            # Package managers keep what has the version that they have already.
+            "package_version": f"1.0.0+{self.id}",
             "format": str(SCHEMA),
             "interface": interface_id(self.model),
             "number": self.model.number,

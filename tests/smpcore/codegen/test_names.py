@@ -82,6 +82,7 @@ def test_long_names_do_not_fill_a_message():
 #: Names that look as if they were somebody else's, of each table and of none.
 TRIED = (
     "abc os test all clean printf main app reg tri module install math_1 enum_1 core fn"
+    " package"
 )
 #: Target -> commands that build a model and run its self-test.
 COMMANDS = {

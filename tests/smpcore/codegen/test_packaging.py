@@ -28,17 +28,18 @@ def _library(model, folder, target, name="mdl"):
     return folder / name
 
 
-_VERSION = r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){0,2}"
+#: A version of semver.org: another model is another version.
+_VERSION = r"1\.0\.0\+[0-9a-f]{8}"
 #: Entry of library.properties -> what arduino-lint takes; no word of its own in a name.
 PROPERTIES = {
     "name": r"(?i)(?!.*(arduino|library))[a-z0-9][a-z0-9_.-]{0,15}",
     "version": _VERSION,
     "author": ".+",
-    "maintainer": r"(?i)(?!arduino).+",
+    "maintainer": r"(?i)(?!arduino)[^@]+",
     "sentence": ".+",
     "paragraph": ".+",
     "category": "Data Processing",
-    "url": r"https?://[a-z.]+/\S*",
+    "url": r"https://(?!example)[a-z.]+/\S+",
     "architectures": r"\*",
     "includes": r"\w+\.h",
 }
@@ -54,6 +55,7 @@ def test_an_arduino_library_keeps_the_rules(model, tmp_path, name):
         assert re.fullmatch(pattern, told[field]), field
     assert told["sentence"] not in told["paragraph"]
     assert told["name"] == name and told["includes"] == f"{name}.h"
+    assert codegen.model_id(model) in told["version"]
     assert (library / f"src/{name}.h").is_file()
     files = [path for path in library.rglob("*") if path.is_file()]
     paths = [path.relative_to(library).parts for path in files]
@@ -73,7 +75,7 @@ def test_a_manifest_is_as_platformio_validates_it(model, tmp_path, name):
     told = json.loads((library / "library.json").read_text())
     assert re.fullmatch(r"[^:;/,@<>]{1,100}", told.pop("name"))
     version = told.pop("version")
-    assert re.fullmatch(_VERSION, version) and "." in version
+    assert re.fullmatch(_VERSION, version) and codegen.model_id(model) in version
     assert 1 <= len(told.pop("description")) <= 1000
     assert told.pop("license") == "0BSD"  # of the SPDX list, which it downloads
     for word in told.pop("keywords").split(","):
@@ -96,3 +98,57 @@ def test_a_crate_is_clean_for_clippy_and_rustfmt(tool, tmp_path, group):
             run(*clippy, *more, "-D", "warnings", "src/lib.rs", cwd=crate)
         sources = sorted(crate.rglob("*.rs"))
         run(tool("rustfmt"), "--edition", "2021", "--check", *sources)
+
+
+#: Uses all that every module has, by the types that its `.d.mts` declares.
+_TYPESCRIPT = """
+import * as model from "./mdl.mjs";
+const x: number[] = model.INPUTS.map((one) => (one.low + one.high) / 2);
+const answer: number = model.predict(x);
+const rows: number[] = model.rowScores(x);
+const parts: number[][] = model.contributions(x);
+const about: string = `${model.NAME} ${model.ID} ${model.FORMAT} ${model.PART}`;
+export { answer, rows, parts, about };
+"""
+#: Names and kinds of what a module exports, and of what its functions give.
+_EXPORTS = """
+import * as model from "./mdl.mjs";
+const row = model.INPUTS.map((one) => (one.low + one.high) / 2);
+const x = model.quantise ? model.quantise(row) : row;
+const kind = (one) => (Array.isArray(one) ? `${kind(one[0])}[]` : typeof one);
+for (const [name, one] of Object.entries(model)) {
+  const found = typeof one === "function" ? one(name === "label" ? 0 : x) : one;
+  console.log(typeof one === "function" ? `${name}()` : name, kind(found));
+}
+"""
+
+
+def test_modules_have_the_types_that_they_declare(tool, tmp_path):
+    """By TypeScript's compiler, and by what the modules give when they run."""
+    groups_of_models = [[*models.values()] for models in groups().values()]
+    models = [one for group in groups_of_models for one in (group[0], group[-1])]
+    for place, model in enumerate(models):
+        folder, vectors = tmp_path / str(place), codegen.test_vectors(model, n=8)
+        unpack(bundle(model, vectors, "mdl", "javascript"), folder)
+        (folder / "use.mts").write_text(_TYPESCRIPT)
+        (folder / "exports.mjs").write_text(_EXPORTS)
+        given = run(tool("node"), "exports.mjs", cwd=folder).decode()
+        found = dict(line.split() for line in given.splitlines())
+        if not model.labels:
+            found["CLASSES"] = "string[]"  # of which there are none
+        declared = (folder / "mdl.d.mts").read_text()
+        lines = re.findall(
+            r"export (?:const|function) (\w+)(.*): (.+);$", declared, re.M
+        )
+        told = {f"{name}{'()' if x else ''}": kind for name, x, kind in lines}
+        told |= {"PART": "string", "INPUTS": "object[]"}
+        assert told == found
+        package = json.loads((folder / "package.json").read_text())
+        assert re.fullmatch(_VERSION, package["version"])
+        assert re.fullmatch(r"[a-z][a-z0-9_]{0,213}", package["name"])
+        assert package["type"] == "module" and package["license"] == "0BSD"
+        used = [*package["files"], *package["exports"]["."].values()]
+        assert all((folder / path).is_file() for path in used)
+    assert b"selftest: 0 of 8 differ" in run(tool("npm"), "test", cwd=folder)
+    strict = "--noEmit --strict --module node16 --target es2020".split()
+    run(tool("tsc"), *strict, *sorted(tmp_path.glob("*/use.mts")))
