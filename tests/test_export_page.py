@@ -5,6 +5,7 @@ import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +19,13 @@ from pages.ui import exports
 from pages.ui.text import escape_markdown
 from pages.work import tasks
 from smpcore import METHODS, Dataset, compile_model, quantise
-from smpcore.chips import available, estimate_costs, needs_conversion
+from smpcore.chips import (
+    ChipCosts,
+    PredictionCost,
+    available,
+    estimate_costs,
+    needs_conversion,
+)
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
 from smpcore.codegen.targets.c99.stream import state_bytes
 from smpcore.live import Choice
@@ -292,6 +299,21 @@ def test_the_row_that_the_caller_fills_takes_memory():
     assert [one["fits"] for one in others] == ["yes", "yes"]
     told = boards.verdict([uno, *others], "ATmega328P")
     assert told.startswith("Does **not** fit on **Arduino Uno** (ATmega328P)")
+
+
+def test_what_a_board_runs_besides_takes_memory_too():
+    """Measured models: 1,900 of 2,048 bytes leave no room for Arduino's own 262."""
+    uno = boards._START.to_dict("records")[0]
+    cost = PredictionCost(30_000, 1500, 0, 100, 0, 100, "cycles")
+    made = {"ATmega328P": ChipCosts(cost, cost)}
+    (row,) = boards.lines([uno], made)
+    assert row["fits"] == "yes"
+    told = boards.verdict([row], "ATmega328P")
+    assert "flash 91.6 % (618 B left), RAM 78.1 % (186 B left)" in told
+    large = replace(cost, inputs=1807)
+    (row,) = boards.lines([uno], {"ATmega328P": ChipCosts(large, large)})
+    assert row["fits"] == "no: too little RAM"
+    assert "RAM 93.1 % (121 B too few)" in boards.verdict([row], "ATmega328P")
 
 
 @pytest.mark.parametrize(("make", "hop"), [(featured, 1), (streamed, 49)])

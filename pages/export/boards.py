@@ -39,14 +39,23 @@ from smpcore.readouts import READOUTS, number_text
 
 _COSTS, EDITED = Slot[Task]("measured"), Slot[pd.DataFrame]("export_boards")
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
-#: Boards to begin with. The currents are rough: a data sheet is more accurate.
+_RESERVED = {"flash": "reserved flash, B", "RAM": "reserved RAM, B"}
+#: Boards to begin with. The currents are rough: a data sheet is more accurate. What is
+#: reserved, see `_RESERVED_HELP`, is printed by ``python -m tests.bench.reserved``.
 _START = pd.DataFrame(
     [
-        ("Arduino Uno", "ATmega328P", 32.0, 2.0, 16.0, 0.6),
-        ("Small Cortex-M0", "Cortex-M0", 32.0, 4.0, 48.0, 0.3),
-        ("Cortex-M4F", "Cortex-M4F", 256.0, 64.0, 64.0, 0.1),
+        ("Arduino Uno", "ATmega328P", 32.0, 2.0, 16.0, 0.6, 2150, 262),
+        ("Small Cortex-M0", "Cortex-M0", 32.0, 4.0, 48.0, 0.3, 1396, 312),
+        ("Cortex-M4F", "Cortex-M4F", 256.0, 64.0, 64.0, 0.1, 2128, 384),
     ],
-    columns=["board", "chip", *_NUMBERS],
+    columns=["board", "chip", *_NUMBERS, *_RESERVED.values()],
+)
+_RESERVED_HELP = (
+    "What a program takes without the model. Arduino Uno, measured: its core with "
+    "Serial, the deepest stack of that with its interrupts, and 512 B of bootloader. "
+    "Cortex-M: a start in C without a system, measured, with the table of interrupts "
+    "and the frame of one by Arm's manuals. Zephyr takes 7 to 8 kB of flash, says its "
+    "documentation: enter what yours takes."
 )
 _KILO = 1024
 
@@ -264,7 +273,8 @@ def editor() -> list[dict[str, Any]]:
     with expander("Boards, clock and current", "boards", "developer_board"):
         st.caption(
             "Change or add boards. Charge per prediction = cycles times mA per MHz: an "
-            "estimate, for which the data sheet of your chip should give the current."
+            "estimate, for which the data sheet of your chip should give the current. "
+            f"Reserved: {_RESERVED_HELP[0].lower()}{_RESERVED_HELP[1:]}"
         )
         number = st.column_config.NumberColumn
         edited = persistent_data_editor(
@@ -277,6 +287,10 @@ def editor() -> list[dict[str, Any]]:
                 "board": st.column_config.TextColumn(max_chars=40),
                 "chip": st.column_config.SelectboxColumn(options=list(CHIPS)),
                 **{name: number(min_value=0) for name in _NUMBERS},
+                **{
+                    name: number(min_value=0, default=0, help=_RESERVED_HELP)
+                    for name in _RESERVED.values()
+                },
             },
         )
         whole = edited.dropna()
@@ -307,7 +321,8 @@ def _line(
 ) -> dict[str, str]:
     room = {"flash": board["flash, kB"] * _KILO, "RAM": board["RAM, kB"] * _KILO}
     takes = {"flash": cost.flash * (1 + cost.flash_error), "RAM": cost.ram}
-    lacks = [memory for memory in room if takes[memory] > room[memory]]
+    left = {m: int(room[m] - board[_RESERVED[m]] - takes[m]) for m in room}
+    lacks = [memory for memory in room if left[memory] < 0]
     fits = "yes"
     if lacks:
         fits = f"no: too little {' and '.join(lacks)}"
@@ -315,9 +330,11 @@ def _line(
         fits = "no: the measurement failed"
     elif cost.lacks_stream:
         fits = "unknown: the code of the stream is not measured"
-    more = "≥ " if cost.lacks_stream else ""
+    more, most = ("≥ ", "≤ ") if cost.lacks_stream else ("", "")
     shares = ", ".join(
-        f"{m} {more}{number_text(getattr(cost, m.lower()) / room[m])}" for m in room
+        f"{m} {more}{number_text(getattr(cost, m.lower()) / room[m])} "
+        + (f"({-n:,} B too few)" if n < 0 else f"({most}{n:,} B left)")
+        for m, n in left.items()
     )
     # An instruction takes a cycle or more.
     least = more if cost.counted == "cycles" else "≥ "
