@@ -40,7 +40,7 @@ static void ask_{name}_stream(uint32_t n)
     float sample[{M}_STREAM_N];
     {taken} x[{M}_STREAM_N];
     {row} row[{M}_N];
-    uint32_t k, left;
+    uint32_t k, left, noise = 1;
 
     if (sizeof stream != {state}) {{
         exit(4); /* boards are judged by that */
@@ -58,7 +58,9 @@ static void ask_{name}_stream(uint32_t n)
         x[k] = ({taken})INT16_MIN;
     }}
     for (k = 1200; k > 0; --k) {{
-        for (left = k % ({M}_STREAM_WINDOW + {M}_STREAM_HOP); left > 0; --left) {{
+        noise = noise * 75U % 65537U; /* anywhere in a window */
+        left = noise % (2U * {M}_STREAM_WINDOW + {M}_STREAM_HOP);
+        for (; left > 0; --left) {{
             (void){name}_stream_push(&stream, x);
         }}
         {name}_stream_start(&stream);
@@ -163,6 +165,17 @@ def test_every_window_is_answered_as_at_once(tool, width):
         samples = series(model, 1000)
         cases.append((model, stream, samples, windows(model, stream, samples)))
     check(tool("gcc"), cases)
+
+
+@pytest.mark.parametrize("width", [None, 16, 8])
+def test_many_samples_overflow_no_place_of_a_ring(tool, width):
+    """Also where C defines what becomes of a number that is too large."""
+    cases, n = [], 2**17
+    for n_times, hop, regression in every_second([(40, 40), (40, 13), (7, 3)], width):
+        model, stream = streamed(width, n_times, hop, regression=regression)
+        samples = series(model, n)
+        cases.append((model, stream, samples, windows(model, stream, samples)))
+    check(tool("clang"), cases, "-fsanitize=integer")
 
 
 @pytest.mark.parametrize(("n_times", "hop"), SHAPES)
