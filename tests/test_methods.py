@@ -308,3 +308,15 @@ def test_another_seed_restarts_the_fit_on_the_same_rows(task):
             differ.add(f"{end.fit(*rows_of(task)).objective_:.9g}")  # beyond rounding
         has_seed = any(p.name == "random_state" for p in method.controls(task))
         assert (len(differ) > 1) == has_seed, method.key
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [("smp", {"mu": 0.0, "lam": 0.0}), ("smallk", {"lam": 1e-6, "k": 1})],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_no_gap_is_larger_than_an_objective_that_cannot_be_below_zero(key, values):
+    X, y = rows_of("classification")
+    fitted = METHODS[key].estimators["classification"](**values).fit(X, y == "setosa")
+    history = fitted.history_
+    assert (history.gap <= history.objective * (1 + 1e-12)).all()

@@ -511,7 +511,7 @@ def fitted_as(
     history = History(
         iteration=np.arange(len(objective), dtype=np.float64),
         objective=objective,
-        gap=gap,
+        gap=np.minimum(gap, objective),  # no objective is below 0
         steps=spread_trace(problem, states, places, build, "ridge"),
         status=status,
         n_iter=len(objective) - 1,

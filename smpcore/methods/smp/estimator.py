@@ -302,7 +302,7 @@ def _joined_history(
     for solution, assignment in rounds:
         iteration.append(n_iter + np.arange(len(solution.objective)))
         objective.append(solution.objective)
-        gap.append(solution.gap)
+        gap.append(np.minimum(solution.gap, solution.objective))  # none is below 0
         if options.record:
             states += [(W, assignment) for W in solution.steps]
             recorded = recorded_places(options, solution.n_iter, len(solution.steps))
