@@ -15,14 +15,16 @@ import numpy as np
 from smpcore.datasets.display_names import plain_number
 
 __all__ = [
-    *("CHIP", "COVERAGE", "READOUTS", "Caution", "Drawing", "Estimate", "Readout"),
-    *("Section", "Shown", "interval_text", "number_text"),
+    *("CHIP", "COVERAGE", "LARGEST_ANSWER", "READOUTS", "Caution", "Drawing"),
+    *("Estimate", "Readout", "Section", "Shown", "interval_text", "number_text"),
 ]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
 CHIP = "ATmega328P"
 #: Share of the rows that a prediction interval covers.
 COVERAGE = 0.9
+#: The largest number that a lesson can ask for.
+LARGEST_ANSWER = 1e9
 
 
 #: What a number is in: a share in per cent, the unit of the target, or a score.
@@ -231,6 +233,8 @@ class Readout:
         Entries of the glossary that say what it means; by default that of its label.
     is_slow : bool, default False
         Whether its value is taken only where it is asked for by its key.
+    most : callable, optional
+        ``most(fitted)``, what a count can be at most.
     """
 
     key: str
@@ -239,6 +243,23 @@ class Readout:
     value: Callable[[Any], float] | None = None
     terms: tuple[str, ...] = ()
     is_slow: bool = False
+    most: Callable[[Any], float] | None = None
+
+    def limits(
+        self, of: str = "after", most: float = LARGEST_ANSWER
+    ) -> tuple[float, float]:
+        """Return between which numbers its value, its change or its ratio is.
+
+        Parameters
+        ----------
+        of : {"before", "after", "change", "ratio"}
+            "change" has a sign.
+        most : float
+            What `most` says of the models.
+        """
+        high = 100.0 if self.unit == "%" and of != "ratio" else most
+        has_sign = of == "change" or (self.unit == "" and of != "ratio")
+        return (-high if has_sign else 0.0), high
 
     @property
     def column(self) -> str:
@@ -289,6 +310,10 @@ def _score(part: str, name: str, fitted: Any) -> float:
     return float(getattr(scores, name, np.nan)) * (100 if name == "accuracy" else 1)
 
 
+def _n_requested(fitted: Any) -> float:
+    return float(fitted.estimator.n_asked_)
+
+
 def _columns(fitted: Any) -> float:
     used = fitted.data.preparation.used_columns(fitted.estimator.model_.support)
     return float(used.sum())
@@ -333,7 +358,10 @@ def _svm_accuracy(fitted: Any) -> float:
 
 
 _PROTOTYPES = Readout(
-    "n_prototypes", "Prototypes", value=lambda f: f.estimator.model_.n_prototypes
+    "n_prototypes",
+    "Prototypes",
+    value=lambda f: f.estimator.model_.n_prototypes,
+    most=_n_requested,
 )
 _OBJECTIVE = Readout("objective", "Objective", "", lambda f: f.estimator.objective_)
 _ITERATIONS = Readout(
@@ -367,8 +395,13 @@ READOUTS: Mapping[str, Readout] = {
         Readout("cases", "Cases", value=lambda f: len(f.estimator.model_.anchors)),
         Readout("real_cases", "Real cases"),
         Readout("invented_cases", "Invented cases"),
-        Readout("far_cases", "Far from all data", value=_far_cases),
-        Readout("n_features", "Columns used", value=_columns),
+        Readout("far_cases", "Far from all data", value=_far_cases, most=_n_requested),
+        Readout(
+            "n_features",
+            "Columns used",
+            value=_columns,
+            most=lambda f: len(f.data.preparation.inputs),
+        ),
         Readout("interpretability", "Interpretability", "%"),
         Readout("discrimination", "Discrimination", "%"),
         Readout("kernels", "Kernels kept"),
@@ -384,7 +417,11 @@ READOUTS: Mapping[str, Readout] = {
         _as_printed(_PROTOTYPES, "prototypes", _n_distinct),
         _as_printed(_ITERATIONS, "iterations", lambda step: step.iteration),
         Readout(
-            "n_support_vectors", "Support vectors", value=_support_vectors, is_slow=True
+            "n_support_vectors",
+            "Support vectors",
+            value=_support_vectors,
+            is_slow=True,
+            most=lambda f: len(f.data.of("train")[0]),
         ),
         Readout(
             "svm_accuracy",

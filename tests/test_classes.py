@@ -228,7 +228,7 @@ def test_the_first_answer_of_a_browser_counts(monkeypatch):
     classroom = classes.start(lesson(question=NUMBER), "")
     classroom.move(0, classes.FIRST_VOTE)
     tabs = [opened({"class": classroom.code}) for _ in range(2)]
-    for tab, value in zip(tabs, (4, 7), strict=True):
+    for tab, value in zip(tabs, (4, 3), strict=True):
         tab.number_input(key="lesson_answer_0").set_value(value)
         sound(tab.button(key="lesson_answer_0_sent").click().run())
     assert classroom.counts().answers == {0: [4.0]}
@@ -247,10 +247,31 @@ def test_an_answer_that_no_field_sends_is_none(value, measure, monkeypatch):
     classroom.move(0, classes.FIRST_VOTE)
     student = opened({"class": classroom.code})
     monkeypatch.setattr(lesson_bar.st, "session_state", {"answer": value})
-    limits = lesson_bar._limits(classroom.lesson.steps[0].question)
-    lesson_bar._answer("answer", *limits)
+    run = session_of(student).lesson
+    lesson_bar._answer(run, "answer", run.limits())
     assert session_of(student).lesson.is_open_question
     assert not classroom.votes
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "words"),
+    [
+        *(("n_prototypes", v, "a whole number from 0 to 8") for v in (-3, 4.5, 50)),
+        ("n_features", 31, "a whole number from 0 to 2"),
+        ("n_nonzeros", -1, "a whole number of at least 0"),
+        ("validation_accuracy", 101, "a number from 0 to 100"),
+        ("validation_accuracy", None, "a number from 0 to 100"),
+    ],
+)
+def test_an_answer_that_cannot_be_is_refused_where_it_is_typed(measure, value, words):
+    asked = NUMBER | {"number": {"measure": measure}, "then": {"n_prototypes": "4"}}
+    state = {"data": "circles", "n_prototypes": "1"}
+    classroom = classes.start(lesson(question=asked, state=state), "")
+    classroom.move(0, classes.FIRST_VOTE)
+    student = sent(opened({"class": classroom.code}), value)
+    assert f"Answer with {words}." in said(student, *student.error)
+    assert session_of(student).lesson.is_open_question and not classroom.votes
+    assert "Sent: 2" in said(sent(student, 2), *student.info)
 
 
 def test_negative_numbers_and_places_are_answers_of_the_file_as_they_are():
@@ -290,17 +311,17 @@ def test_a_class_votes_discusses_votes_again_and_then_sees_the_answer():
     assert session_of(first).choice.values.get("lam") != 0.5
     classroom.move(0, classes.SECOND_VOTE)
     assert "Your first answer: 4" in words(first.run())
-    sent(first, 5, "lesson_answer_0_second")
+    sent(first, 3, "lesson_answer_0_second")
     assert "Second vote" in words(second.run()), "who sent nothing votes all the same"
     counts = classroom.counts()
-    assert (counts.answers, counts.second) == ({0: [4.0]}, {0: [5.0]})
+    assert (counts.answers, counts.second) == ({0: [4.0]}, {0: [3.0]})
     classroom.move(0, classes.SHOWN)
     # An answer that was typed before and comes now is said to be late.
-    late = sent(second, 3, "lesson_answer_0_second")
+    late = sent(second, 2, "lesson_answer_0_second")
     assert "too late to be counted" in figure_of(late)["notices"][0]["text"]
     assert "you gave no answer" in words(late) and "It was" in words(late)
-    assert "your prediction: 5" in words(first.run())
-    assert [(vote.vote, vote.answer) for vote in classroom.votes] == [(1, 4), (2, 5)]
+    assert "your prediction: 3" in words(first.run())
+    assert [(vote.vote, vote.answer) for vote in classroom.votes] == [(1, 4), (2, 3)]
 
 
 def test_nothing_of_the_answer_reaches_a_class_before_it_is_shown():

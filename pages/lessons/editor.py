@@ -44,6 +44,7 @@ _MOMENTS = {
     "before": "before the answer",
     "change": "change by the answer",
 }
+_COMPARED = _MOMENTS | {"ratio": "after / before"}
 _PLACES = {"after": "of any prototype", "change": "of the one that moved farthest"}
 _LIMITS = ["at_least", "at_most"]
 _MEASURES = {
@@ -57,8 +58,11 @@ _CONDITION = {
     "measure": st.column_config.SelectboxColumn(
         "Read-out", options=[*_MEASURES], format_func=_MEASURES.get
     ),
+    "minus": st.column_config.SelectboxColumn(
+        "Less", options=[*_MEASURES], format_func=_MEASURES.get
+    ),
     "of": st.column_config.SelectboxColumn(
-        "When", options=[*_MOMENTS], format_func=_MOMENTS.get
+        "When", options=[*_COMPARED], format_func=_COMPARED.get
     ),
     "at_least": st.column_config.NumberColumn("At least"),
     "at_most": st.column_config.NumberColumn("At most"),
@@ -214,7 +218,8 @@ def _write(draft: LessonDraft, lesson: Lesson, name: str) -> None:
         if not is_kept:
             _add_state(entry, draft.begin or choice, choice)
         else:
-            entry |= {name: old[name] for name in ("state", "points") if name in old}
+            unseen = ("state", "points", "claims")  # the form has no fields for them
+            entry |= {name: old[name] for name in unseen if name in old}
             then = old.get("question", {}).get("then")
             if then and "question" in entry:
                 entry["question"]["then"] = then

@@ -74,8 +74,9 @@ def upload() -> None:
         st.rerun()
 
 
-#: Minutes that a plan of lessons fills at most.
-MOST_MINUTES = 90
+#: Minutes that a plan of lessons fills at most; until all have joined; and of talk
+#: between the two votes of a question.
+MOST_MINUTES, JOINING, DISCUSSION = 90, 5, 2
 
 
 def sheets() -> None:
@@ -115,10 +116,11 @@ def lesson_sheet(name: str, lessons: dict[str, Lesson]) -> str:
 
 def plan(lessons: dict[str, Lesson]) -> str:
     """The first lessons that fit into the time, each with its aim and questions."""
-    lines, minute, listed = [], 0, lesson_files.listed()
+    lines, minute, listed = [], JOINING, lesson_files.listed()
     for name in [name for name in lessons if name in listed]:
         lesson = lessons[name]
-        end = minute + lesson.minutes
+        n_questions = sum(step.question is not None for step in lesson.steps)
+        end = minute + lesson.minutes + DISCUSSION * n_questions
         if end > MOST_MINUTES:
             break
         run = Run(lesson, session.get().choice)
@@ -133,7 +135,11 @@ def plan(lessons: dict[str, Lesson]) -> str:
             }
         )
         minute = end
-    words = f"{len(lines)} lessons, {minute} minutes. Each has a sheet of its own."
+    words = (
+        f"{len(lines)} lessons, {minute} minutes: {JOINING} until all have joined, and "
+        f"{DISCUSSION} to discuss each question between its two votes. Each lesson has "
+        "a sheet of its own."
+    )
     return printed(Section(f"Plan of {MOST_MINUTES} minutes", [words, lines]))
 
 

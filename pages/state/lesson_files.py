@@ -21,7 +21,7 @@ from pages.state import links, state_file
 from pages.state.state_file import Points
 from pages.work import json_files, server_files
 from smpcore import METHODS, Dataset, SmpcoreError
-from smpcore.datasets import Split, list_names
+from smpcore.datasets import Split, list_names, plain_number
 from smpcore.live import BUNDLED, MINE, Choice, Record, setting_text
 from smpcore.readouts import READOUTS
 
@@ -58,23 +58,46 @@ _Bound = Annotated[float, Meta(ge=-1e9, le=1e9)]
 
 
 class _Condition(Record):
-    """Holds if the read-out is between both; "change" is after - before."""
+    """Holds if the read-out, less another one, is between both.
+
+    "change" is after - before, and "ratio" after / before.
+    """
 
     measure: _Measure
-    of: Literal["before", "after", "change"] = "after"
+    minus: _Measure | None = None
+    of: Literal["before", "after", "change", "ratio"] = "after"
     at_least: _Bound | None = None
     at_most: _Bound | None = None
 
     def __post_init__(self) -> None:
-        if self.at_least is None and self.at_most is None:
+        limits = [one for one in (self.at_least, self.at_most) if one is not None]
+        if not limits:
             raise ValueError("a condition should have at_least or at_most")
+        low, high = READOUTS[self.measure].limits(self.of)
+        low = -high if self.minus else low
+        if min(limits) < low or max(limits) > high:
+            raise ValueError(
+                f"at_least and at_most of {self.measure} should be from "
+                f"{plain_number(low)} to {plain_number(high)}"
+            )
+
+    def value(self, readouts: Readouts) -> float:
+        """The number that is compared; NaN where there is none."""
+
+        def value_of(name: str) -> float:
+            if self.of != "ratio":
+                return readouts[self.of][name]
+            before, after = (readouts[one][name] for one in ("before", "after"))
+            return after / before if before else np.nan
+
+        other = value_of(self.minus) if self.minus else 0.0
+        return value_of(self.measure) - other
 
     def holds(self, readouts: Readouts) -> bool:
         """Whether the read-out is between both; shares have rounding errors."""
-        value = readouts[self.of][self.measure]
         low = -np.inf if self.at_least is None else self.at_least
         high = np.inf if self.at_most is None else self.at_most
-        return low - 1e-9 <= value <= high + 1e-9
+        return low - 1e-9 <= self.value(readouts) <= high + 1e-9
 
 
 _Conditions = Annotated[list[_Condition], Meta(min_length=1, max_length=10)]
@@ -83,6 +106,10 @@ _Conditions = Annotated[list[_Condition], Meta(min_length=1, max_length=10)]
 class _Task(Record):
     text: _Text
     reach: _Conditions
+
+    def __post_init__(self) -> None:
+        if any(one.of != "after" for one in self.reach):
+            raise ValueError("a task should be of the model as it is: of “after”")
 
 
 class _Number(Record):
@@ -134,8 +161,20 @@ class Question(Record):
         asks: dict[str, set[str]] = {}
         for one in [self.number] if self.number else when:
             moment = "before" if one.of == "before" else "after"
-            asks.setdefault(moment, set()).add(one.measure)
+            measures = {one.measure, getattr(one, "minus", None)} - {None}
+            asks.setdefault(moment, set()).update(measures)
         return asks
+
+
+class Claim(Record):
+    """A sentence that compares or quantifies, and what it says of read-outs.
+
+    They are of the models before and after the step's answer, or after `then`.
+    """
+
+    sentence: _Text
+    when: _Conditions
+    then: _State | None = None
 
 
 class Step(Record):
@@ -149,6 +188,8 @@ class Step(Record):
     free: list[str] | None = None
     task: _Task | None = None
     question: Question | None = None
+    #: What holds for other rows, too: `tests.bench.lesson_claims` counts how often.
+    claims: Annotated[list[Claim], Meta(max_length=20)] | None = None
 
     def __post_init__(self) -> None:
         if self.task and self.question:
@@ -181,6 +222,14 @@ def read(data: bytes) -> Lesson:
     lesson = json_files.decode(_with_keys(data), Lesson, "lesson file", MOST_BYTES)
     for number, step in enumerate(lesson.steps, 1):
         _check_step(step, f"lesson file's step {number}")
+        texts = [lesson.story, lesson.aim, step.text]
+        texts += [step.question.reveal] if step.question else []
+        for claim in step.claims or ():
+            if not any(claim.sentence in text for text in texts):
+                where = f"lesson file's step {number}"
+                json_files.refuse(
+                    where, f"claims what it does not say: {claim.sentence[:40]}"
+                )
     return lesson
 
 
@@ -205,6 +254,8 @@ def _check_step(step: Step, place: str) -> None:
         names = list_names(unknown, longest=40)
         json_files.refuse(place, f"frees controls that are not here: {names}")
     texts = step.text, step.asked, step.question.reveal if step.question else ""
+    for claim in step.claims or ():
+        state_of(step, place, then | (claim.then or {}))
     for moment, name in PLACEHOLDER.findall("\n".join(texts)):
         if name not in _MEASURED or (moment != "before" and step.question is None):
             shown = f"{moment}.{name}"[:60]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,19 +24,19 @@ def filled(
     text: str,
     readouts: Readouts,
     is_shown: bool = True,
-    hidden: Collection[str] = (),
+    hidden: Mapping[str, Collection[str]] | None = None,
 ) -> str:
     """A text with read-outs in place of its placeholders.
 
-    Before the answer is shown, placeholders of what it leads to stay as they are, and
-    hidden ones until a later question is answered.
+    Before the answer is shown, placeholders of what it leads to stay as they are; what
+    of a moment is hidden has no number until a later question is answered.
     """
 
     def value(match: re.Match[str]) -> str:
         moment, name = match.groups()
         if moment != "before" and not is_shown:
             return match[0]
-        if moment != "before" and name in hidden:
+        if hidden and name in hidden[moment]:
             return "(asked later)"
         if moment == "change":
             row = READOUTS[name]
@@ -83,6 +83,8 @@ class Run:
         Of the lesson's file, if it is one that everybody finds on the server.
     mark : [x, y] or None
         The place in the figure that the visitor has marked for an open question.
+    refused : str
+        The field whose answer cannot be.
     turns, changes : int
         How many moves of the class it has followed, and changes that it has seen.
     is_trial : bool
@@ -100,6 +102,7 @@ class Run:
     student: Student | None = None
     name: str = ""
     mark: list[float] | None = None
+    refused: str = ""
     turns: int = 0
     changes: int = 0
     is_trial: bool = False
@@ -147,6 +150,26 @@ class Run:
     def asks_place(self) -> bool:
         """Whether the question of the step asks for a place in the figure."""
         return self.question is not None and self.question.point is not None
+
+    @property
+    def asks_count(self) -> bool:
+        """Whether the question asks for a whole number."""
+        number = self.question.number if self.question else None
+        return number is not None and READOUTS[number.measure].unit == "count"
+
+    def limits(self) -> tuple[float, float]:
+        """Between which numbers the answer is: no model has more than it may have."""
+        number = self.question.number
+        row = READOUTS[number.measure]
+        if row.most is None:
+            return row.limits(number.of)
+        both = ("before", "after") if number.of == "change" else (number.of,)
+        return row.limits(number.of, max(map(self._most, both)))
+
+    def _most(self, moment: str) -> float:
+        number, context = self.question.number, resolve(self.choice_of(moment))
+        estimator = context.fit().finished()
+        return READOUTS[number.measure].most(Fitted(*context.request, estimator))
 
     @property
     def link(self) -> dict[str, str]:
@@ -211,6 +234,12 @@ class Run:
             for one in set().union(*asked)
             if one == lesson_files.PLACE or not READOUTS[one].is_slow
         }
+
+    @property
+    def hidden(self) -> dict[str, set[str]]:
+        """What coming questions ask of the models before and after the answer."""
+        before, after = self.asked_later("before"), self.asked_later("after")
+        return {"before": before, "after": after, "change": before | after}
 
     def _spoils(self, name: str) -> bool:
         """Whether a control that is there leads to what a coming question asks."""
@@ -353,6 +382,7 @@ def go(index: int) -> None:
     """Show a step from its start, or with what its answer led to."""
     run = current()
     run.at, run.mark = min(max(index, 0), len(run.lesson.steps) - 1), None
+    run.refused = ""
     if run.student:
         run.student.step = run.at
     choice, removed = run.state_of(run.moment)

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.state import lesson_files, lesson_run, session
-from pages.state.lesson_files import Lesson, Question, Readouts
+from pages.state.lesson_files import Lesson, Readouts
 from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
 from pages.ui.text import escape_markdown
@@ -18,7 +18,7 @@ from pages.work import classes
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
 from smpcore.live import MEANINGS
-from smpcore.readouts import READOUTS
+from smpcore.readouts import LARGEST_ANSWER, READOUTS
 
 #: A formula of a lesson; a dollar beside a digit or a blank is a dollar, and the signs
 #: that Markdown reads otherwise are in none.
@@ -48,8 +48,6 @@ def show(place: Any = st) -> None:
         _way_out(run)
 
 
-#: The largest number that can be answered, as in a lesson's conditions.
-_MOST_NUMBER = 1e9
 #: Pages that stay open during a question. All others show numbers of models, or
 #: change what is locked.
 _OPEN_PAGES = ("Explore", "Lessons", "Guide")
@@ -118,7 +116,8 @@ def _texts(run: Run) -> None:
     is_shown = run.question is not None and not run.is_open_question
     values = run.readouts() if is_shown or "{before." in step.text + asked else {}
     text, asked = (
-        lesson_run.filled(text, values, is_shown) for text in (step.text, asked)
+        lesson_run.filled(text, values, is_shown, run.hidden)
+        for text in (step.text, asked)
     )
     st.markdown(f"**{as_markdown(step.title)}**\n\n{as_markdown(text)}")
     if step.task:
@@ -164,7 +163,6 @@ def _words(run: Run) -> str:
 def _question(run: Run, text: str) -> None:
     """The question as a form: Enter answers it."""
     question, key = run.question, f"lesson_answer_{run.at}"
-    limits = _limits(question)
     if run.stage == classes.SECOND_VOTE:
         key += "_second"
         first = "" if run.answer is None else f" Your first answer: {_words(run)}."
@@ -174,6 +172,7 @@ def _question(run: Run, text: str) -> None:
         return
     with st.form(f"lesson_form_{run.at}", border=False):
         st.markdown(as_markdown(text))
+        limits = run.limits() if question.number else None
         if question.choices:
             texts = [as_markdown(choice.text) for choice in question.choices]
             st.radio(
@@ -189,22 +188,27 @@ def _question(run: Run, text: str) -> None:
             label = f"Your prediction: {row.label.lower()}{unit}"
             options = {"value": None, "step": 1.0, "format": "%g", "width": 260}
             help = MEANINGS[row.key] or None
-            st.number_input(label, *limits, key=key, help=help, **options)
+            st.number_input(label, key=key, help=help, **options)
         st.form_submit_button(
             "Answer",
             key=f"{key}_sent",
             type="primary",
             on_click=_answer,
-            args=(key, *limits),
+            args=(run, key, limits),
         )
+        if run.refused == key:
+            st.error(_what_is_asked(run, limits))
 
 
-def _limits(question: Question) -> tuple[float, float]:
-    """The least and the most that can be answered: a percentage is of 100."""
-    asked = question.number
-    is_share = asked and READOUTS[asked.measure].unit == "%"
-    most = 100.0 if is_share else _MOST_NUMBER
-    return 0.0 if is_share and asked.of != "change" else -most, most
+def _what_is_asked(run: Run, limits: tuple[float, float] | None) -> str:
+    """What an answer should be, in a sentence."""
+    if limits is None:
+        return "Choose one of the answers."
+    kind = "a whole number" if run.asks_count else "a number"
+    least, most = limits
+    if most >= LARGEST_ANSWER:
+        return f"Answer with {kind}{'' if least < 0 else ' of at least 0'}."
+    return f"Answer with {kind} from {plain_number(least)} to {plain_number(most)}."
 
 
 def _place(run: Run, text: str, key: str) -> None:
@@ -226,13 +230,17 @@ def _place(run: Run, text: str, key: str) -> None:
     )
 
 
-def _answer(key: str, least: float, most: float) -> None:
+def _answer(run: Run, key: str, limits: tuple[float, float] | None) -> None:
+    """Take what was sent; something else than the field may send anything."""
     value = st.session_state.get(key)
-    # What is sent by something else than the field may be anything.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and least <= value <= most:
-        with problems_shown():
-            lesson_run.answer(value)
+    least, most = limits or (0, len(run.question.choices) - 1)
+    is_whole = run.asks_count or limits is None
+    if not is_number or not least <= value <= most or (is_whole and value % 1):
+        run.refused = key
+        return
+    with problems_shown():
+        lesson_run.answer(value)
 
 
 def _reveal(run: Run, values: Readouts, text: str) -> None:
@@ -241,8 +249,9 @@ def _reveal(run: Run, values: Readouts, text: str) -> None:
     question = run.question
     right = run.is_right(values)
     (st.success if right else st.info)(_verdict(run, values, right))
-    later = run.asked_later("after")
-    st.markdown(as_markdown(lesson_run.filled(question.reveal, values, hidden=later)))
+    later = run.hidden["change"]
+    reveal = lesson_run.filled(question.reveal, values, hidden=run.hidden)
+    st.markdown(as_markdown(reveal))
     if question.then is None:
         return
     with st.container(horizontal=True):

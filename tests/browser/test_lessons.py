@@ -69,7 +69,7 @@ def answer(page, question):
         row = READOUTS[question.number.measure]
         unit = " (%)" if row.unit == "%" else ""
         tab_to(page, f"Your prediction: {row.label.lower()}{unit}")
-        page.keyboard.type("7")
+        page.keyboard.type("4")
     page.keyboard.press("Enter")
 
 
@@ -102,7 +102,7 @@ def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
             said = "Your mark is" if step.question.point else "Measured: "
             expect(bar).to_contain_text(said)
             if number == USUAL and at == 1:
-                expect(bar).to_contain_text("Measured: 5 (your prediction: 7).")
+                expect(bar).to_contain_text("Measured: 5 (your prediction: 4).")
                 expect(bar).to_contain_text("−3 from 8")
                 ghost = page.get_by_text("dashed: border before the answer")
                 expect(ghost).to_be_visible()
