@@ -274,6 +274,23 @@ def test_an_answer_that_cannot_be_is_refused_where_it_is_typed(measure, value, w
     assert "Sent: 2" in said(sent(student, 2), *student.info)
 
 
+def test_a_teacher_sees_no_votes_until_they_are_shown(monkeypatch):
+    monkeypatch.setattr(visitors, "browser", lambda: "teacher")
+    classroom = classes.start(lesson(question=NUMBER), "teacher")
+    classroom.move(0, classes.FIRST_VOTE)
+    classroom.take(classroom.join(), classroom.lesson, 0, 7.0)
+    page = opened({}, "lessons.py")
+    drawn = lambda: [one for one in page.get("plotly_chart")]  # noqa: E731
+    assert "1 answer: " in said(page, *page.caption) and not drawn()
+    assert "7" not in said(page, *page.caption)
+    sound(page.toggle(key="class_votes_0").set_value(True).run())
+    assert len(drawn()) == 1
+    sound(page.toggle(key="class_votes_0").set_value(False).run())
+    assert not drawn()
+    classroom.move(0, classes.SHOWN)
+    assert len(drawn() or sound(page.run()).get("plotly_chart")) == 1
+
+
 def test_negative_numbers_and_places_are_answers_of_the_file_as_they_are():
     classroom = classes.start(lesson(question=NUMBER), "")
     place = lesson(question={**NUMBER, "point": {"within": 1}, "number": None})

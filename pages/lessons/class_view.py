@@ -201,6 +201,10 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
     is_shown = classroom.stage(step) == classes.SHOWN
     is_wanted = st.toggle("See the right answer here", key=f"class_right_{step}")
     right = right if is_shown or is_wanted else None
+    help = "While they vote, what others have answered would steer the rest."
+    are_seen = st.toggle("Show votes here", key=f"class_votes_{step}", help=help)
+    if not (is_shown or are_seen):
+        votes = {}
     if votes or right is not None:
         _drawn(question, votes or {"Answers": []}, right, rows)
 
