@@ -192,6 +192,23 @@ def test_a_closed_tab_leaves(monkeypatch):
     ended(steady)
 
 
+def test_a_tab_that_lost_its_connection_has_its_work_go_on(monkeypatch):
+    """Under load it was left for good, as if Stop had been pressed."""
+    work = Held()
+    monkeypatch.setattr(tasks, "visitor", lambda: "tab")
+    monkeypatch.setattr(tasks, "is_here", lambda owner: False)
+    task = Task(work)
+    until(lambda: work.begun)
+    tasks._let_go({(id(task), "tab")})
+    assert ended(task).result() == "stopped"
+    task.join()
+    assert task.running
+    work.go.set()
+    assert ended(task).result() == "done" and work.begun == 2
+    task.join()
+    assert work.begun == 2
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have no priorities")
 def test_who_goes_through_a_large_file_steps_back():
     def priority():

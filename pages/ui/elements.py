@@ -298,8 +298,7 @@ def is_waiting(
 
     ``reached`` says what the progress stands for.
     """
-    if not stoppable and task.was_left:  # the tab lost its connection for a while
-        task.start()
+    task.join()  # the tab may have lost its connection for a while
     waiting = not task.wait(seconds)
     if waiting:
         _show_progress(task, words, task.leave if stoppable else None, reached)

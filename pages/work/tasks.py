@@ -117,17 +117,20 @@ class Task:
                 self._begin()
 
     def join(self, owner: object = None) -> None:
-        """Want it too while it runs; who left it has to start it."""
+        """Want it too until it is done; who left it has to start it."""
         owner = visitor() if owner is None else owner
-        with self._lock:
-            if owner not in self._left and not self.done:
-                self._owners.add(owner)
+        if owner not in self._left and (self.was_left or not self.done):
+            self.start(owner)
 
     def leave(self, owner: object = None) -> None:
         """Want it no longer; the last owner who leaves ends it."""
         owner = visitor() if owner is None else owner
+        self._left.add(owner)
+        self.lose(owner)
+
+    def lose(self, owner: object) -> None:
+        """Go on without an owner, or end; one who comes back joins it again."""
         with self._lock:
-            self._left.add(owner)
             self._owners.discard(owner)
             if not self._owners:
                 self._stop()
@@ -250,5 +253,5 @@ def _let_go(suspected: set[tuple[int, object]]) -> set[tuple[int, object]]:
                 gone.add((id(task), owner))
                 if (id(task), owner) in suspected:
                     log.info("a tab was closed: its task is left")
-                    task.leave(owner)
+                    task.lose(owner)
     return gone
