@@ -9,11 +9,13 @@ import numpy as np
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.state.context import resolve
 from pages.state.links import read_url
 from pages.state.session import FIRST
 from pages.work import warmup
 from smpcore import load_dataset
 from tests.bench.first_screen import SEEDS, accuracies, fusions
+from tests.test_live import Browser, kernels  # noqa: F401
 
 
 def test_seed_0_is_typical_and_prototypes_merge_inside_the_slider():
@@ -27,6 +29,13 @@ def test_seed_0_is_typical_and_prototypes_merge_inside_the_slider():
     assert (np.abs(found[0] - mean) < 0.5 * spread).all()
     first, last = fusions(tables[0])
     assert 10 <= first <= last <= 90
+
+
+def test_moons_picked_again_are_those_of_the_first_page():
+    first, _ = read_url(FIRST)
+    browser = Browser(data="digits")
+    browser.drag(data=first.data, release=True)
+    assert browser.context.table.digest == resolve(first).table.digest
 
 
 def test_the_first_page_is_pictured_until_the_solvers_are_there(monkeypatch):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pages.state import lesson_run, session, table_store, undo
+from pages.state import lesson_run, links, session, table_store, undo
 from pages.state.host import HOST, resolve
 from pages.work import sources
 from smpcore import Dataset
@@ -32,6 +32,9 @@ class AppFigure(Figure):
     def with_data(self, choice: Choice, key: str) -> Choice:
         """One of the visitor's own tables by its token."""
         choice = super().with_data(choice, key)
+        first = links.read_url(session.FIRST)[0]
+        if key == first.data:  # picked again it is what was seen first
+            choice = replace(choice, data_values=first.data_values)
         _, mine, token = key.partition(f"{MINE}:")
         return table_store.show(choice, token) if mine else choice
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from pages.state import lesson_files, lesson_run
-from pages.state.choice import BUNDLED, Choice
-from pages.state.context import resolve
+from smpcore.live import BUNDLED, Choice
+from pages.state.host import resolve
 from pages.state.lesson_files import Lesson, Question, Step
 from pages.work.fits import Fitted, measured
 
