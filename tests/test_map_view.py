@@ -5,9 +5,10 @@ import pytest
 
 from pages.state import links
 from pages.state.host import resolve
-from pages.work import studies
+from pages.work import cache, studies
 from smpcore import SMPClassifier, figures, load_dataset, prepare, split
 from smpcore.live import Choice, Scene, laying_out
+from tests.bench.maps import mixed
 from tests.test_live import Browser, kernels  # noqa: F401
 
 WORDS = "A map is being laid out: 40 %."
@@ -37,6 +38,21 @@ def test_digits_open_with_their_map_and_say_how_true_it_is(digits):
     share = (model.predict(shown) == truth).mean()
     assert browser.last["picture"]["own_share"] == pytest.approx(share, abs=0.003)
     assert share > 0.95
+    # And where people look: by hand again.
+    training, rest = (
+        model.predict(S) == model.predict(R)
+        for S, R in ((digits.view.unseen, rows), (seen, held_out))
+    )
+    right, y = (
+        np.r_[training, rest],
+        np.r_[dataset.y[division.train], dataset.y[division.validation]],
+    )
+    scores = np.sort(model.scores(np.vstack([rows, held_out])), axis=1)
+    lead = scores[:, -1] - scores[:, -2]
+    border = right[lead <= np.quantile(lead, 0.1)]
+    errors = right[truth != y]
+    expected = [part.mean() for part in (training, rest, border, errors)]
+    assert browser.last["picture"]["shares"] == pytest.approx(expected, abs=0.01)
     painted = np.unique(browser.last["picture"]["winner"])
     assert len(painted) == 10
 
@@ -120,7 +136,25 @@ def test_the_map_that_a_table_opened_with_stays_and_is_part_of_the_link(digits):
         assert resolve(Choice(data="digits")).view["kind"] == "pca"
 
 
-@pytest.mark.parametrize("data", ["moons", "words", "similarities", "iris"])
+def test_rows_are_scored_by_models_that_do_not_know_them(monkeypatch):
+    data = resolve(Choice(data="friedman")).data
+    job = studies.map_of(data)
+    job.result()
+    train, others = studies.laid_out_rows(data)
+    fitted = []
+    fit = job._default_model
+    monkeypatch.setattr(
+        job, "_default_model", lambda rows: fitted.append(rows) or fit(rows)
+    )
+    scores = job._scores(train, others, np.zeros(1))
+    for row, found in ((0, scores[0]), (7, scores[7])):
+        (knows_not,) = (rows for rows in fitted if train[row] not in rows)
+        model = SMPClassifier().fit(data.X[knows_not], data.y[knows_not]).model_
+        expected = model.scores(data.X[train[row : row + 1]])[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("data", ["moons", "words", "iris"])
 def test_other_tables_open_as_before(data):
     context = resolve(Choice(data=data))
     job = studies.map_of(context.data)
@@ -154,11 +188,14 @@ def test_a_map_that_comes_while_a_message_is_answered_is_looked_for_again(digits
     assert laying_out(browser.context, now) is None
 
 
-def test_it_is_said_where_neither_picture_is_true():
+def test_where_neither_picture_is_true_rows_are_looked_at_and_it_is_said(monkeypatch):
+    monkeypatch.setattr(studies, "_map", cache.memo(4)(studies.MapJob))
+    monkeypatch.setattr(studies, "TRUE_SHARE", 0.99)
     data = resolve(Choice(data="friedman")).data
-    studies.map_of(data).result()
+    job = studies.map_of(data)
+    job.result()
     browser = Browser(data="friedman")
-    assert browser.scene["view"]["far"] is None
+    assert browser.scene["view"]["far"].all()
     rows, y = data.of("train")
     model = SMPClassifier().fit(rows, y).model_
     components = np.linalg.svd((rows - rows.mean(0)) / rows.std(0))[2][:2]
@@ -167,6 +204,16 @@ def test_it_is_said_where_neither_picture_is_true():
     share = (model.predict(flat) == model.predict(rows)).mean()
     words = browser.last["laying_out"]["words"]
     assert f"plane shows {share:.0%} of the training rows" in words
-    assert studies.map_of(data).map_share < 0.95 and "of rows left out" in words
+    share = (model.predict(job.view.unseen) == model.predict(rows)).mean()
+    assert f"this map {share:.0%} of rows left out" in words
     browser.drag(**{"v.kind": "pca"}, release=True)
     assert browser.last["laying_out"] is None
+    assert browser.scene["view"]["far"] is None
+
+
+def test_a_table_with_categories_opens_with_what_is_true_enough():
+    data = cache.parts(mixed(), split(mixed()))
+    job = studies.map_of(data)
+    job.result()
+    assert job.plane_share < 0.5 and job.opens
+    assert job.map_share > 0.75 and job.view.holds == (job.map_share >= 0.8)

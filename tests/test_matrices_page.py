@@ -102,7 +102,8 @@ def test_what_a_visitor_brings_is_in_no_cache_of_others():
 
 @pytest.mark.parametrize("method", ABLE)
 def test_the_figure_shows_a_plane_of_the_similarities(method):
-    header = Browser(data="similarities", method=method).last
+    plane = {"kind": "pca"}
+    header = Browser(data="similarities", method=method, view=plane).last
     picture, scene = header["picture"], header["scene"]
     assert "kernel PCA" in scene["view"]["note"]
     assert not scene["editable"] and scene["image"] is None

@@ -182,10 +182,12 @@ export class Report {
   }
 
   /** What the picture does not show: rows that are not drawn, and hollow ones. */
-  remarks({ own_share: own }) {
+  remarks({ own_share: own, shares = [] }) {
     const { scene: { view: { note, alone, far }, target }, layingOut } = this.state;
     const what = target ? "is within 5 % of the range of the model's prediction" : "matches the model's prediction";
-    const whose = far ? `${percent(own)} of rows that the map did not know; hollow rows are shown otherwise.`
+    const parts = ["of training rows", "of rows placed later", "at the border (the tenth with the smallest lead)", "of wrong predictions"];
+    const each = parts.map((of, i) => (shares[i] == null ? "" : `${percent(shares[i])} ${of}`)).filter(Boolean).join(", ");
+    const whose = far ? `${each}, each left out of the map; hollow rows are shown otherwise.`
       : `${percent(own)} of the rows; the others are hollow.`;
     const hollow = `The picture ${what} for ${whose}`;
     const other = `For the whole model, see the prototypes${alone ? "" : " or choose another picture under View"}.`;

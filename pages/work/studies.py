@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -255,9 +255,10 @@ swept = memo(64)(SweepJob)
 
 #: Places of bundled tables, for their default split.
 MAPS = Path(__file__).parents[2] / "assets" / "maps"
-#: A table opens with its map where the main plane shows less than this share of the
-#: rows as the default model answers, and the map at least that.
-PLANE_SHARE, MAP_SHARE = 0.8, 0.95
+#: A picture is true enough if it shows this share of the rows as the default model
+#: answers. A table opens with its map where the main plane is not; where the map is not
+#: either, with the rows on it alone.
+TRUE_SHARE = 0.8
 
 
 def stored(data: Parts) -> Path:
@@ -294,16 +295,13 @@ class MapJob(Task):
     @property
     def opens(self) -> bool:
         """Whether the table opens with its map: decided once."""
-        return self.plane_share < PLANE_SHARE and self.map_share >= MAP_SHARE
-
-    @property
-    def both_miss(self) -> bool:
-        """Whether the table opens with the main plane for want of a better picture."""
-        return self.plane_share < PLANE_SHARE and not self.opens
+        return self.plane_share < TRUE_SHARE
 
     def _lay_out(self, stop: np.ndarray, progress: np.ndarray) -> None:
         X, (train, others) = self._data.X, laid_out_rows(self._data)
         rows, file = X[train], stored(self._data)
+        compared = self._data.dataset.matrices
+        columns = None if compared else self._data.preparation.column_of_feature
         if not self._data.dataset.private and file.exists():
             with np.load(file, allow_pickle=False) as saved:
                 places, smoothing = saved["places"], float(saved["smoothing"])
@@ -313,25 +311,59 @@ class MapJob(Task):
                 progress[0] = 0.9 * share
                 return bool(stop[0])
 
-            places, smoothing = figures.lay_out(rows, X[others], report)
+            known = columns, self._scores(train, others, stop)
+            places, smoothing = figures.lay_out(rows, X[others], *known, report)
         if stop[0]:
             raise SmpcoreError("Stopped.")
         self.places, self.smoothing = places, smoothing
-        view = figures.map_view(rows, X[others], places, smoothing)
+        title = "" if compared else self._default_method().title
+        layout = places, smoothing, columns, title
+        view = figures.map_view(rows, X[others], *layout)
         model, y = self._default_model(train), self._data.y[train]
         spread = 0.0 if model.classes is not None else float(np.ptp(y))
-        compared = self._data.dataset.matrices
         plane = (figures.similarity_view if compared else figures.pca_view)(rows)
         flat = plane.lift(plane.project(rows))
-        self.plane_share = figures.agreement(model, rows, flat, spread)
-        self.map_share = figures.agreement(model, rows, view.unseen, spread)
+        self.plane_share, self.map_share = (
+            figures.shown_rightly(model, model.predict(rows), shown, spread).mean()
+            for shown in (flat, view.unseen)
+        )
+        view = replace(view, holds=bool(self.map_share >= TRUE_SHARE))
         view.nodes(view.most_nodes)
         self.view = view
 
-    def _default_model(self, train: np.ndarray) -> PrototypeModel:
+    def _scores(
+        self, train: np.ndarray, others: np.ndarray, stop: np.ndarray
+    ) -> np.ndarray | None:
+        """Scores of the default method, each by fits that do not know the row."""
+        X, y = self._data.X, self._data.y
+        classes = self._data.dataset.classes
+        if self._data.dataset.matrices:  # whose columns are the training rows
+            return None
+        n_outputs = 1 if classes is None else len(classes)
+        scores = np.zeros((len(train) + len(others), n_outputs))
+        part = np.empty(len(train), dtype=int)
+        in_order = np.argsort(y[train], kind="stable")  # each class in all parts
+        part[in_order] = np.arange(len(train)) % figures.FOLDS
+        for k in range(figures.FOLDS):
+            if stop[0]:
+                break
+            out, model = (
+                np.flatnonzero(part == k),
+                self._default_model(train[part != k]),
+            )
+            columns = np.arange(n_outputs)
+            if classes is not None:
+                columns = evaluation.class_numbers(model.classes, classes)
+            scores[np.ix_(out, columns)] = model.scores(X[train[out]])
+            scores[len(train) :, columns] += model.scores(X[others]) / figures.FOLDS
+        return scores
+
+    def _default_method(self) -> Any:
         dataset = self._data.dataset
-        able = (m for m in METHODS.values() if m.learns(dataset, dataset.task))
-        method = next(able)
+        return next(m for m in METHODS.values() if m.learns(dataset, dataset.task))
+
+    def _default_model(self, train: np.ndarray) -> PrototypeModel:
+        dataset, method = self._data.dataset, self._default_method()
         values = method.defaults(dataset.task)
         values |= method.data_params(dataset, values)
         unfitted = method.estimator_for(dataset, values)

@@ -9,14 +9,17 @@ from smpcore.figures.charts import (
 )
 from smpcore.figures.chip_peers import MarkedModel, chip_peers
 from smpcore.figures.embedding import (
+    FOLDS,
     MOST_LAID_OUT,
     MOST_PLACED,
     NEAR,
+    Agreement,
     MapView,
     agreement,
     lay_out,
     map_problem,
     map_view,
+    shown_rightly,
 )
 from smpcore.figures.maps import (
     answer_map,

@@ -1,16 +1,17 @@
 """A curved surface through the rows of a table, on which any model is painted.
 
-A flat window shows two directions of many. The map lays rows that are alike beside each
-other (t-SNE), and each of its points stands for an input of its own: a smooth surface
-through the rows nearby. The model is asked about that input, nothing is guessed. What a
-surface leaves out is measured on rows that it did not know.
+A flat window shows two directions of many. The map lays rows that are alike, in their
+columns and in what models that did not know them score, beside each other (t-SNE), and
+each of its points stands for an input of its own: a smooth surface through the rows
+nearby. The model is asked about that input, nothing is guessed. What a surface leaves
+out is measured on rows that it did not know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import RBFInterpolator
@@ -43,12 +44,14 @@ FOLDS = 5
 FAR = 2.5
 #: A prediction is shown if it is off by less than this share of the targets' range.
 NEAR = 0.05
+#: Share of the rows that are at the border: those with the smallest lead.
+BORDER = 0.1
 
 _NOTE = (
-    "A curved surface through the rows: those that are alike lie beside each other "
-    "(t-SNE, without their classes). Distances are not to scale. Faded or "
-    "blank: no row is near."
+    "A curved surface through the rows: those that are alike{} lie beside each other "
+    "(t-SNE). Distances are not to scale. Faded or blank: no row is near."
 )
+_BY_SCORES = " in their columns and in the scores of {}, fitted without them,"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,8 @@ class MapView(View):
         Inputs at the rows' places, from surfaces that did not know these rows.
     known : dict of bytes to int
         Which of the positions is that of a row with these values.
+    holds : bool
+        Whether it is true enough for its regions to be looked at.
     """
 
     rows: np.ndarray = field(repr=False, kw_only=True)
@@ -77,6 +82,7 @@ class MapView(View):
     smoothing: float = field(kw_only=True)
     unseen: np.ndarray = field(repr=False, kw_only=True)
     known: dict[bytes, int] = field(repr=False, kw_only=True)
+    holds: bool = field(default=True, kw_only=True)
     _grids: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
@@ -148,7 +154,9 @@ class MapView(View):
         return row, feature, *values
 
     def far(self, n_nodes: int) -> np.ndarray:
-        """Which nodes have no row near them."""
+        """Which nodes have no row near them; all, where the surface does not hold."""
+        if not self.holds:
+            return np.ones((n_nodes, n_nodes), dtype=np.uint8)
         tree = KDTree(self.at)
         usual = np.quantile(tree.query(self.at, k=2)[0][:, 1], 0.95)
         limit = max(FAR * usual, 0.02 * WIDTH)
@@ -156,17 +164,29 @@ class MapView(View):
         return far.reshape(n_nodes, n_nodes).astype(np.uint8)
 
 
-def agreement(
-    model: PrototypeModel, X: np.ndarray, shown: np.ndarray, spread: float
-) -> float:
-    """Share of rows whose place shows what the model answers to them.
+class Agreement(NamedTuple):
+    """Shares of rows whose places show what the model answers; NaN: of no rows."""
+
+    all_rows: float
+    #: Rows that the surface goes through, and rows that were placed on it afterwards.
+    training: float
+    placed: float
+    #: The tenth of all with the smallest lead, and those with a wrong answer.
+    border: float
+    errors: float
+
+
+def shown_rightly(
+    model: PrototypeModel, answers: np.ndarray, shown: np.ndarray, spread: float
+) -> np.ndarray:
+    """Which rows' places show what the model answers to them.
 
     Parameters
     ----------
     model : PrototypeModel
         Whose answers are compared.
-    X : ndarray of shape (n_rows, n_features)
-        The rows themselves.
+    answers : ndarray of shape (n_rows,)
+        What it predicts for the rows themselves.
     shown : ndarray of shape (n_rows, n_features)
         Inputs at their places.
     spread : float
@@ -175,13 +195,49 @@ def agreement(
 
     Returns
     -------
-    float
-        From 0 to 1.
+    ndarray of bool, shape (n_rows,)
     """
-    answers, painted = model.predict(X), model.predict(shown)
+    painted = model.predict(shown)
     if model.classes is not None:
-        return float((answers == painted).mean())
-    return float((np.abs(answers - painted) <= NEAR * spread).mean())
+        return answers == painted
+    return np.abs(answers - painted) <= NEAR * spread
+
+
+def agreement(
+    model: PrototypeModel,
+    rows: tuple[np.ndarray, np.ndarray],
+    shown: np.ndarray,
+    placed: np.ndarray,
+    spread: float = 0.0,
+) -> Agreement:
+    """Where a picture shows what the model answers.
+
+    Parameters
+    ----------
+    model, shown, spread
+        As for `shown_rightly`.
+    rows : pair of ndarray, shapes (n_rows, n_features) and (n_rows,)
+        The rows and their true values. A number is wrong from the same difference on.
+    placed : ndarray of bool, shape (n_rows,)
+        Which rows the surface does not go through.
+
+    Returns
+    -------
+    Agreement
+        A regression has no border.
+    """
+    X, y = rows
+    scores = model.scores(X)
+    if model.classes is None:
+        answers, border = scores.ravel(), np.zeros(len(X), dtype=bool)
+        wrong = np.abs(answers - y) > NEAR * spread
+    else:
+        answers = model.classes[model.decide(scores)]
+        lead = np.diff(np.sort(scores, axis=1)[:, -2:]).ravel()
+        border, wrong = lead <= np.quantile(lead, BORDER), answers != y
+    rightly = shown_rightly(model, answers, shown, spread)
+    parts = np.ones(len(X), dtype=bool), ~placed, placed, border, wrong
+    return Agreement(*(rightly[p].mean() if p.any() else np.nan for p in parts))
 
 
 def _keys(X: np.ndarray) -> list[bytes]:
@@ -268,17 +324,31 @@ def map_problem(n_rows: int, n_features: int) -> str:
     return ""
 
 
+def _compared(
+    rows: np.ndarray, scale: np.ndarray, scores: np.ndarray | None, n_learned: int
+) -> np.ndarray:
+    """What rows are compared by: their columns, and as much again by scores."""
+    Z = (rows - rows[:n_learned].mean(axis=0)) / scale
+    if scores is None:
+        return Z
+    S = scores - scores[:n_learned].mean(axis=0)
+    in_all, of_scores = (A[:n_learned].var(axis=0).sum() for A in (Z, S))
+    return np.hstack([Z, S * np.sqrt(in_all / max(of_scores, 1e-300))])
+
+
 def lay_out(
     rows: np.ndarray,
     others: np.ndarray,
+    columns: np.ndarray | None = None,
+    scores: np.ndarray | None = None,
     report: Callable[[float], Any] | None = None,
 ) -> tuple[np.ndarray, float]:
     """Places on a map: rows that are alike beside each other, others among them.
 
-    Rows are standardised; their classes are not known here. t-SNE begins with the first
-    two principal components, so that the same rows have the same map. Of
-    `PERPLEXITIES` and `SMOOTHINGS` the two are taken with which rows that are left out
-    come nearest to their own inputs.
+    They are compared by their standardised columns and by scores of models. t-SNE
+    begins with the first two principal components, so that the same rows have the same
+    map. Of `PERPLEXITIES` and `SMOOTHINGS` the two are taken with which rows that are
+    left out come nearest to their own inputs.
 
     Parameters
     ----------
@@ -286,6 +356,11 @@ def lay_out(
         Training rows, `FEWEST` to `MOST_LAID_OUT` of them.
     others : ndarray of shape (n_others, n_features)
         They do not move the first ones.
+    columns : ndarray of int, shape (n_features,), optional
+        Column of each feature: levels of a category count as one number.
+    scores : ndarray of shape (n_rows + n_others, n_outputs), optional
+        They count as much as all columns. They should be of models that were fitted
+        without the row: else agreement tells what went into its place.
     report : callable, optional
         Is given the share done now and then; a true answer ends it with the places that
         were reached.
@@ -306,7 +381,8 @@ def lay_out(
 
     if problem := map_problem(*rows.shape):
         raise SmpcoreError(problem)
-    center, scale = units(rows)
+    _, scale = units(rows, columns)
+    compared = _compared(np.vstack([rows, others]), scale, scores, len(rows))
     tried = sorted({min(value, (len(rows) - 1) / 3.1) for value in PERPLEXITIES})
     steps = {"early_exaggeration_iter": 250, "n_iter": 500}
     n_steps, done, ended = len(tried) * sum(steps.values()), 0, False
@@ -328,7 +404,7 @@ def lay_out(
             callbacks_every_iters=25,
             **steps,
         )
-        one = tsne.fit((rows - center) / scale)
+        one = tsne.fit(compared[: len(rows)])
         at = np.asarray(one)
         off, fits = _best_smoothing(_boxed(at, at), rows, scale)
         if off < error:
@@ -339,13 +415,18 @@ def lay_out(
     if len(others):
         # The fit's own callbacks would count these steps too.
         embedding.gradient_descent_params["callbacks"] = None
-        there = np.asarray(embedding.transform((others - center) / scale))
+        there = np.asarray(embedding.transform(compared[len(rows) :]))
     at = np.asarray(embedding)  # which placing others has moved as a whole
     return _boxed(np.vstack([at, there]), at).astype(np.float32), smoothing
 
 
 def map_view(
-    rows: np.ndarray, others: np.ndarray, places: np.ndarray, smoothing: float
+    rows: np.ndarray,
+    others: np.ndarray,
+    places: np.ndarray,
+    smoothing: float,
+    columns: np.ndarray | None = None,
+    scored_by: str = "",
 ) -> MapView:
     """The surface through rows that lie at places.
 
@@ -356,6 +437,10 @@ def map_view(
     places : ndarray of shape (n_rows + n_others, 2)
     smoothing : float
         Both from `lay_out`.
+    columns : ndarray of int, shape (n_features,), optional
+        As for `lay_out`.
+    scored_by : str
+        Models whose scores it was given; empty: it had none.
 
     Returns
     -------
@@ -368,7 +453,7 @@ def map_view(
     """
     places = places.astype(float)
     at = places[: len(rows)]
-    _, scale = units(rows)
+    _, scale = units(rows, columns)
     keys = [*enumerate(_keys(np.vstack([rows, others])))]
     none = np.zeros((2, rows.shape[1]))
     return MapView(
@@ -379,7 +464,7 @@ def map_view(
         edges(at[:, 1]),
         "map: neighbours are alike, distances are not to scale",
         "",
-        _NOTE,
+        _NOTE.format(_BY_SCORES.format(scored_by) if scored_by else ""),
         rows=rows,
         positions=places,
         scale=scale,

@@ -138,10 +138,19 @@ def curve_view(
     return replace(view, y=edges(y), y_label=target, of_target=True)
 
 
-def units(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and unit of each feature; the unit of a constant one is infinite."""
+def units(
+    rows: np.ndarray, columns: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and unit of each feature; the unit of a constant one is infinite.
+
+    Features of one column, levels of a category, share a unit, so that they count as
+    much as a number. ``columns`` has the column of each feature; None: each has one.
+    """
     center, scale = rows.mean(axis=0), rows.std(axis=0)
-    return center, np.where(scale > 1e-12 * np.abs(center), scale, np.inf)
+    varies = scale > 1e-12 * np.abs(center)
+    if columns is not None:
+        scale = np.sqrt(np.bincount(columns, scale**2 * varies))[columns]
+    return center, np.where(varies, scale, np.inf)
 
 
 def pca_view(X: np.ndarray) -> View:

@@ -117,12 +117,15 @@ def picture(
         painted["assignments"] = assignments(estimator, scene, n_nodes)
     if coded and (of_rows := codes(estimator, scene, data)):
         painted["codes"] = of_rows
+    shares = [float(1 - painted["hollow"].mean())]
+    if scene.left_out is not scene.lifted:
+        measured = (scene.X, scene.y), scene.left_out, scene.placed, scene.spread
+        shares = [
+            s if np.isfinite(s) else None for s in figures.agreement(model, *measured)
+        ]
     return painted | {
-        "own_share": float(
-            1 - painted["hollow"].mean()
-            if scene.left_out is scene.lifted
-            else figures.agreement(model, scene.X, scene.left_out, scene.spread)
-        ),
+        "own_share": shares[0],
+        "shares": shares[1:],
         "prototypes": _prototypes(estimator, scene, data),
         "bars": _bars(model, data),
         "readouts": texts,

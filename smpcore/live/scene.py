@@ -48,17 +48,19 @@ class Scene:
         if total > SHOWN_ROWS:
             chosen = np.random.default_rng(0).permutation(total)[:SHOWN_ROWS]
             row, part = row[chosen], part[chosen]
-        self.X, y = data.X[row], data.y[row]
+        self.X, self.y = data.X[row], data.y[row]
         self.n_training = len(data.split.train)
         place = np.full(len(data.y), -1)
         place[data.split.train] = np.arange(self.n_training)
         self.place_in_training = place[row]
-        self.xy = view.places(self.X, y)
+        self.xy = view.places(self.X, self.y)
         self.lifted = view.lift(self.xy)
         self.left_out = view.left_out(self.X, self.lifted)
+        #: Rows that what is shown at their place does not depend on.
+        self.placed = (self.left_out == self.lifted).all(axis=1)
         regression = data.dataset.task == "regression"
         classes = [] if regression else np.unique(data.of("train")[1])
-        label = np.full(len(y), -1) if regression else class_numbers(y, classes)
+        label = np.full(len(row), -1) if regression else class_numbers(self.y, classes)
         self.header = self._header(data, classes)
         self.header["points"] = {
             "x": self.xy[:, 0].astype(np.float32),
@@ -70,7 +72,7 @@ class Scene:
         }
         self.header["shown_of"] = [len(row), total]
         if regression:
-            self._measure(data, y)
+            self._measure(data, self.y)
 
     def _header(self, data: Parts, classes: Any) -> dict[str, Any]:
         """These data and this window for the figure."""
@@ -121,11 +123,12 @@ def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     # It may have come since the scene was made.
     is_late = scene.view.far(2) is None and context.view["kind"] == "map"
     if job.view and not is_late:
-        if chosen or not job.both_miss:
+        if job.view.holds or scene.view is not job.view:
             return None
         words = (
-            f"For the default model the main plane shows {job.plane_share:.0%} of the "
-            f"training rows as predicted, a map {job.map_share:.0%} of rows left out."
+            "Look at the rows; the regions are hatched: for the default model the "
+            f"main plane shows {job.plane_share:.0%} of the training rows as "
+            f"predicted, this map {job.map_share:.0%} of rows left out."
         )
         return {"words": words, "share": None}
     if job.was_left:  # by everybody, before it was done

@@ -1,14 +1,16 @@
 """How true maps are: ``python -m tests.bench.maps [table ...] [--data F] [--save]``.
 
-Share of training rows whose place shows what the model answers to them: on the main
-plane, on the map, and on maps that did not know the row (five parts, each left out
-once); of validation rows, which no map knows. Each method at its defaults. "Nearby" is
-what a surface through other rows can reach: of all planes through three of a row's ten
-nearest others (in all features) that which passes nearest to the row, asked about its
-nearest point. It knows the row and folds as it likes; a map does neither. Tables:
-twelve, six of them bundled, or those of a folder. The last line counts tables of which
-the map shows 95 % of the left-out rows as SMP answers. ``--save`` writes the places of
-bundled tables that open with their map for the app.
+Share of rows whose place shows what the model answers to them, each method at its
+defaults: of training rows on the main plane, and on the map of training rows, of rows
+that were placed on it afterwards (validation), of the tenth with the smallest lead, and
+of those with a wrong answer. The surface of the map knows no row that is measured: of
+training rows five parts are left out, each once. "Nearby" is what a surface through
+other rows can reach: of all planes through three of a row's ten nearest others (in all
+features) that which passes nearest to the row, asked about its nearest point. It knows
+the row and folds as it likes; a map does neither. Tables: fourteen, six of them
+bundled, or those of a folder. The last line counts tables of which the map shows 80 %
+of the left-out rows as SMP answers. ``--save`` writes the places of bundled tables that
+open with their map for the app.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from sklearn.datasets import (
 )
 
 from pages.work import cache, studies
-from pages.work.studies import MAP_SHARE, MAPS, laid_out_rows, stored
+from pages.work.studies import MAPS, TRUE_SHARE, laid_out_rows, stored
 from smpcore import METHODS, SmpcoreError, figures, load_dataset, split
 from smpcore.datasets import Dataset, read_table
 
@@ -97,6 +99,26 @@ def clusters() -> tuple[np.ndarray, np.ndarray]:
     return make_classification(N_ROWS, 20, **more)
 
 
+def numeric() -> tuple[np.ndarray, np.ndarray]:
+    """Three classes in 6 of 12 features."""
+    more = {"n_informative": 6, "n_redundant": 2, "n_classes": 3, "random_state": 0}
+    return make_classification(500, 12, **more)
+
+
+def mixed() -> Dataset:
+    """Four numbers and three categories with 22 levels, whose effects add up."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(500, 4))).add_prefix("x")
+    total = frame.to_numpy() @ [1, -1, 0.5, 0] + rng.normal(0, 0.5, len(frame))
+    for n_levels in (5, 8, 9):
+        level = rng.integers(0, n_levels, len(frame))
+        frame[f"of {n_levels}"] = [f"level {k}" for k in level]
+        total += rng.normal(size=n_levels)[level]
+    frame["class"] = np.digitize(total, np.quantile(total, [1 / 3, 2 / 3]))
+    content = frame.to_csv(index=False).encode()
+    return read_table(content, "mixed.csv", task="classification")
+
+
 def made(points: Callable) -> Dataset:
     """A table of drawn points."""
     X, y = points()
@@ -108,8 +130,9 @@ def made(points: Callable) -> Dataset:
 BUNDLED = ("iris", "wine", "breast_cancer", "digits", "friedman", "series")
 TABLES = {name: lambda name=name: load_dataset(name) for name in BUNDLED}
 TABLES["diabetes, two classes"] = lambda: load_dataset("diabetes").two_classes()
-for drawn in (waveform, textures, photographs, swiss_roll, clusters):
+for drawn in (waveform, textures, photographs, swiss_roll, clusters, numeric):
     TABLES[drawn.__name__] = lambda drawn=drawn: made(drawn)
+TABLES["mixed"] = mixed
 
 
 def nearby(X: np.ndarray) -> np.ndarray:
@@ -143,7 +166,10 @@ def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
     view, train = job.view, laid_out_rows(data)[0]
     X, y = data.X[train], data.y[train]
     plane, beside = figures.pca_view(X), nearby(X)
-    held_out = data.X[data.split.validation]
+    measured_rows = np.concatenate([train, data.split.validation])
+    placed = np.arange(len(measured_rows)) >= len(train)
+    rows = data.X[measured_rows]
+    unknown = view.left_out(rows, view.lift(view.project(rows)))
     spread = float(np.ptp(y)) if dataset.task == "regression" else 0.0
     for method in METHODS.values():
         if not method.learns(dataset, dataset.task):
@@ -151,21 +177,19 @@ def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
         values = method.defaults(dataset.task)
         values |= method.data_params(dataset, values)
         model = method.estimator_for(dataset, values).fit(X, y).model_
+        answers = rows, data.y[measured_rows]
+        on_map = figures.agreement(model, answers, unknown, placed, spread)
+        left_out[method.key] = on_map.training
         shares = [
-            figures.agreement(model, X, shown, spread)
-            for shown in (
-                plane.lift(plane.project(X)),
-                view.lift(view.project(X)),
-                beside,
-                view.unseen,
-            )
+            figures.shown_rightly(model, model.predict(X), shown, spread).mean()
+            for shown in (plane.lift(plane.project(X)), beside)
         ]
-        left_out[method.key] = shares[-1]
-        there = view.lift(view.project(held_out))
-        shares.append(figures.agreement(model, held_out, there, spread))
-        words = "  ".join(f"{100 * share:5.1f}" for share in shares)
-        opens = "map" if job.opens else "plane"
-        print(f"{name:24.24} {method.key:12} {words}  {opens:6} {seconds:5.1f}")
+        words = "  ".join(f"{100 * share:5.1f}" for share in (*shares, *on_map[1:]))
+        opens = "plane" if not job.opens else "map" if view.holds else "rows"
+        print(
+            f"{name:24.24} {method.key:12} {words}  {opens:6} {seconds:5.1f}",
+            flush=True,
+        )
     if save and job.opens and not dataset.private:
         MAPS.mkdir(exist_ok=True)
         np.savez_compressed(stored(data), places=job.places, smoothing=job.smoothing)
@@ -180,15 +204,15 @@ def main() -> None:
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    columns = "plane    map nearby  left out  validation  opens  s of CPU"
+    columns = "plane nearby  train placed border errors  opens  s of CPU"
     print(f"{'table':24} {'method':12} {columns}")
     chosen = options.tables or ([] if options.data else TABLES)
     tables = [(name, TABLES[name]()) for name in chosen]
     if options.data:
         tables += [(dataset.name, dataset) for dataset in found(options.data)]
     shares = [measured(name, dataset, options.save) for name, dataset in tables]
-    enough = sum(share.get("smp", 0.0) >= MAP_SHARE for share in shares)
-    print(f"SMP, 95 % of the left-out rows: {enough} of {len(shares)} tables")
+    enough = sum(share.get("smp", 0.0) >= TRUE_SHARE for share in shares)
+    print(f"SMP, 80 % of the left-out rows: {enough} of {len(shares)} tables")
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def test_it_can_be_ended(wine):
         shares.append(share)
         return len(shares) == 3
 
-    lay_out(rows, others, report)
+    lay_out(rows, others, report=report)
     assert shares == pytest.approx([25 / 1500, 50 / 1500, 75 / 1500])
 
 
