@@ -6,7 +6,7 @@ import { clamp, el, percent, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 /** What the strip draws, in words. */
-const LINES = "line training, dashed validation. Grey:";
+const LINES = "line training, dashed validation. Grey, below:";
 const PALE = " Pale: before.";
 const isThere = (value) => value !== null && value !== undefined;
 
@@ -29,6 +29,12 @@ export function positionOf(values, value) {
   const [a, b] = [values[next - 1], values[next]];
   if (b === value) return next;
   return next - 1 + (a > 0 ? Math.log(value / a) / Math.log(b / a) : (value - a) / (b - a));
+}
+
+/** Where shares end and the largest count begins: counts stand below, on no axis of shares. */
+export function lanesOf(top, bottom, em) {
+  const floor = bottom - 0.3 * (bottom - top);
+  return { floor, most: floor + 0.2 * em };
 }
 
 /** Accuracy and non-zeros along the solved path; a press there scrubs. */
@@ -92,11 +98,12 @@ export class Strip {
     const errors = Boolean(scene.target); // of a regression: errors from 0 up, not shares of right answers
     const low = errors ? 0 : Math.min(0.9, Math.floor(Math.min(...shares, picture.strip?.training ?? 1) * 10) / 10);
     const high = errors ? Math.max(...shares, picture.strip?.training ?? 0, picture.strip?.validation ?? 0) || 1 : 1;
-    const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
+    const { floor, most: highest } = lanesOf(top, bottom, em);
+    const y = (share) => floor - ((share - low) / (high - low)) * (floor - top);
     const most = Math.max(1, ...all.map((s) => s?.nonzeros ?? 0), picture.strip?.nonzeros ?? 0);
     const words = `${path.score}: ${LINES} ${path.count}, up to ${most}. Dark ticks: solved.`;
     setText(this.legend, words + (this.past.length ? PALE : ""));
-    const yCount = (n) => bottom - (n / most) * (bottom - top);
+    const yCount = (n) => bottom - (n / most) * (bottom - highest);
     pen.font = theme.font;
     this.paintFrame(pen, theme, { x, y, left, span, bottom, ends: [low, high], path, known });
     const lines = [["training", css(theme.text), [], "circle"], ["validation", css(theme.dark ? [120, 190, 255] : [0, 92, 150]), [5, 3], "square"]];

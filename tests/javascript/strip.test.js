@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Strip, pastOf, positionOf } from "../../assets/canvas/strip.js";
+import { Strip, lanesOf, pastOf, positionOf } from "../../assets/canvas/strip.js";
 
 const knot = (value, nonzeros) => ({ value, strip: { nonzeros } });
 
@@ -18,6 +18,11 @@ test("a path that was solved on another axis stands at its own values on the new
   const past = pastOf(new Map([[2, knot(1, 3)], [0, knot(0.01, 9)], [1, knot(0.1, 7)]]));
   assert.deepEqual(past.map(({ value }) => value), [0.01, 0.1, 1]);
   assert.deepEqual(past.map(({ value }) => positionOf([0.1, 1, 10], value)), [null, 0, 1]);
+});
+
+test("counts stand below the lowest share, which is no number of theirs", () => {
+  const { floor, most } = lanesOf(12, 76, 14);
+  assert.ok(12 < floor && floor < most && most < 76);
 });
 
 test("nothing is drawn over a knot that was not solved", () => {
