@@ -203,7 +203,7 @@ class SMaLLClassifier(PrototypeClassifier):
         limit : int
             Most choices that are listed.
         seconds : float
-            When the search ends with what it has.
+            Of the processor, after which the search ends with what it has.
         stop : ndarray, optional
             As that of `solve`; the choices known by then are returned.
         progress : ndarray, optional

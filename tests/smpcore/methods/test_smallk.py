@@ -1,5 +1,6 @@
 """SMaLLClassifier: bounds, supports, tasks of several classes, and what is refused."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -109,6 +110,21 @@ def test_alternatives_that_are_cut_off_are_the_best_ones():
     stopped = small.alternatives(small.problem(X, y), 0.05, 9, 9.0, stop)
     late = small.alternatives(small.problem(X, y), seconds=0.0)
     assert not (stopped.supports or stopped.complete or late.supports or late.complete)
+
+
+def test_a_busy_machine_finds_as_many_alternatives(monkeypatch):
+    """The clock ended the search: what is known depended on what others did."""
+    X, y, small = random_table(7)
+    refit = TaskSearch.refit
+
+    def slow(*of):
+        time.sleep(0.05)
+        return refit(*of)
+
+    monkeypatch.setattr(TaskSearch, "refit", slow)
+    started = time.monotonic()
+    found = small.alternatives(small.problem(X, y), within=0.2, limit=7, seconds=0.5)
+    assert len(found.supports) == 7 and time.monotonic() - started > 0.5
 
 
 @pytest.mark.parametrize("limit", [1, 3, 9, 30])
