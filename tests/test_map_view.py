@@ -1,8 +1,11 @@
 """The map on Explore: what opens with it, what is painted, and what a link keeps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from pages.compare.candidates import Maps
 from pages.state import links
 from pages.state.host import resolve
 from pages.work import cache, studies
@@ -202,12 +205,21 @@ def test_where_neither_picture_is_true_rows_are_looked_at_and_it_is_said(monkeyp
     flat = (rows - rows.mean(0)) / rows.std(0) @ components.T @ components
     flat = flat * rows.std(0) + rows.mean(0)
     share = (model.predict(flat) == model.predict(rows)).mean()
-    words = browser.last["laying_out"]["words"]
+    words = browser.scene["view"]["note"]
     assert f"plane shows {share:.0%} of the training rows" in words
     share = (model.predict(job.view.unseen) == model.predict(rows)).mean()
     assert f"this map {share:.0%} of rows left out" in words
+    # Compare leaves them out, too.
+    maps = Maps(browser.context, "validation")
+    one = maps.of(
+        SimpleNamespace(
+            loss=np.zeros(200), candidate=SimpleNamespace(answers=model.predict)
+        )
+    )
+    assert all(
+        cell is None or np.isnan(cell) for line in one.data[0].z for cell in line
+    )
     browser.drag(**{"v.kind": "pca"}, release=True)
-    assert browser.last["laying_out"] is None
     assert browser.scene["view"]["far"] is None
 
 

@@ -185,9 +185,9 @@ export class Report {
   remarks({ own_share: own, shares = [] }) {
     const { scene: { view: { note, alone, far }, target }, layingOut } = this.state;
     const what = target ? "is within 5 % of the range of the model's prediction" : "matches the model's prediction";
-    const parts = ["of training rows", "of rows placed later", "at the border (the tenth with the smallest lead)", "of wrong predictions"];
+    const parts = ["of training rows", "of rows placed later", "at the border (smallest tenth of lead)", "of wrong predictions"];
     const each = parts.map((of, i) => (shares[i] == null ? "" : `${percent(shares[i])} ${of}`)).filter(Boolean).join(", ");
-    const whose = far ? `${each}, each left out of the map; hollow rows are shown otherwise.`
+    const whose = far ? `${each} (rows left out of the map; hollow: shown otherwise).`
       : `${percent(own)} of the rows; the others are hollow.`;
     const hollow = `The picture ${what} for ${whose}`;
     const other = `For the whole model, see the prototypes${alone ? "" : " or choose another picture under View"}.`;

@@ -123,14 +123,7 @@ def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     # It may have come since the scene was made.
     is_late = scene.view.far(2) is None and context.view["kind"] == "map"
     if job.view and not is_late:
-        if job.view.holds or scene.view is not job.view:
-            return None
-        words = (
-            "Look at the rows; the regions are hatched: for the default model the "
-            f"main plane shows {job.plane_share:.0%} of the training rows as "
-            f"predicted, this map {job.map_share:.0%} of rows left out."
-        )
-        return {"words": words, "share": None}
+        return None
     if job.was_left:  # by everybody, before it was done
         job.start()
     if job.problem:
