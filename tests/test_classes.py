@@ -3,6 +3,7 @@
 import gc
 import math
 import re
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -178,27 +179,65 @@ def test_a_teacher_who_reloads_is_there(tabs):
     assert classes.taught_by("browser") is classroom and classroom.is_used
 
 
-def test_a_right_code_gets_in_whatever_wrong_codes_came_before(monkeypatch, caplog):
+@pytest.fixture
+def waits(monkeypatch) -> list[float]:
+    """What each code waited, all within one minute."""
+    waits = []
     monkeypatch.setattr(classes, "_minute", lambda: 0)
+    clock = SimpleNamespace(time=time.time, sleep=waits.append)
+    monkeypatch.setattr(classes, "time", clock)
+    return waits
+
+
+def test_a_right_code_gets_in_whatever_wrong_codes_came_before(
+    waits, monkeypatch, caplog
+):
+    monkeypatch.setattr(classes, "address", lambda: "192.0.2.1")
     classroom = classes.start(lesson(), "")
     for n in range(1000):
         with pytest.raises(SmpcoreError, match=r"no class with this code.*8 signs"):
             classes.find(f"2222{n:04}")
-    assert classes.find(classroom.code) is classroom
-    student = opened({"class": classroom.code})
-    assert session_of(student).lesson.student.classroom is classroom
+    waits.clear()
     typed = opened({}, "lessons.py")
     typed.text_input(key="class_code").set_value(classroom.code.lower())
     next(one for one in typed.button if one.label == "Join").click().run()
     assert session_of(typed).lesson.student.classroom is classroom
-    assert caplog.text.count("60 wrong codes of classes from this machine") == 1
+    assert not waits, "its class is taught at this address"
+    assert caplog.text.count("60 wrong codes of classes from 192.0.2.1") == 1
+
+
+def test_wrong_codes_slow_typed_ones_of_their_address_and_no_link(waits, monkeypatch):
+    classroom = classes.start(lesson(), "teacher")
+    monkeypatch.setattr(classes, "address", lambda: "192.0.2.1")
+    for n in range(1000):
+        with pytest.raises(SmpcoreError, match="no class with this code"):
+            classes.find(f"2222{n:04}")
+    assert waits[:21] == [0.0] * 21 and waits[23] == 0.75 and waits[-1] == 5.0
+    waits.clear()
+    assert classes.find(classroom.link_code) is classroom and not waits
+    assert classes.find(classroom.code) is classroom and waits == [5.0]
+    classroom.join("student")
+    assert classes.find(classroom.code) is classroom and len(waits) == 1
+    monkeypatch.setattr(classes, "address", lambda: "192.0.2.2")
+    assert classes.find(classroom.code) is classroom and waits[1:] == [0.0]
+
+
+def test_links_of_a_class_have_what_nobody_can_guess_or_type():
+    teacher = opened({}, "lessons.py")
+    teacher.button(key="class_02-fusion.json").click().run()
+    classroom = session_of(teacher).classroom
+    link = next(one.value for one in teacher.code if "class=" in one.value)
+    assert link.endswith(f"class={classroom.link_code}")
+    assert len(classroom.link_code) * 6 >= 96
+    student = opened({"class": classroom.link_code})
+    assert session_of(student).lesson.student.classroom is classroom
+    assert student.query_params["class"] == classroom.link_code, "for a reload"
 
 
 def test_guessing_a_code_is_hopeless():
     """As many guesses as nobody can make while a class is kept find none."""
     guesses, codes = 1000 * classes.KEEP_SECONDS, len(classes.SIGNS) ** classes.LENGTH
     assert guesses / codes < 1 / 59_000
-    assert classes.MOST_CLASSES * guesses / codes < 1 / 296
 
 
 @pytest.mark.parametrize(

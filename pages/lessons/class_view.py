@@ -53,7 +53,7 @@ def show(classroom: Classroom) -> None:
     """Show the class with its code, and End."""
     with st.container(border=True, key="class_view"):
         st.markdown(f"**Class: {as_markdown(classroom.lesson.title)}**")
-        link = qr.address({"class": classroom.code}, "lessons")
+        link = qr.address({"class": classroom.link_code}, "lessons")
         left, right = st.columns([2, 1], vertical_alignment="center")
         left.metric("Code", classroom.code)
         left.markdown("Students enter the code on **Lessons**, or open")

@@ -175,7 +175,7 @@ class Run:
     def link(self) -> dict[str, str]:
         """Parameters of a link to the class, or to this step of a listed lesson."""
         if self.student and not self.student.classroom.has_ended:
-            return {"class": self.student.classroom.code}
+            return {"class": self.student.classroom.link_code}
         return {"lesson": self.name, "step": str(self.at + 1)} if self.name else {}
 
     @property

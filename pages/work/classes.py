@@ -28,12 +28,14 @@ KEEP_SECONDS = 4 * 3600
 #: Classes at once, those of one address, and students of one: beyond any that one
 #: server bears.
 MOST_CLASSES, MOST_OF_ADDRESS, MOST_STUDENTS = 200, 40, 500
-#: Signs of a code: none of them is taken for another one. No right code is refused, as
-#: a school has one address; its length alone keeps it from being found. Who tries 1,000
+#: Signs of a code that is typed: none of them is taken for another one. Who tries 1,000
 #: codes a second for as long as a class is kept, more than a server can answer, finds a
-#: given one with a chance of 1 in 45,000 (14.4 million of 30 ** 8), and any of
-#: `MOST_CLASSES` with 1 in 296.
+#: given one with a chance of 1 in 45,000 (14.4 million of 30 ** 8).
 SIGNS, LENGTH = "23456789ABCDEFGHJKMNPQRSTUVWXYZ", 8
+#: So many wrong codes of one address in a minute slow no other one, as a school has one
+#: address; each further one adds so many seconds to what the next code waits, up to a
+#: most. Who is where the class is already taught or taken does not wait.
+FREE_WRONG, SECONDS_EACH, MOST_SECONDS = 20, 0.25, 5.0
 #: So many wrong codes of one address in a minute are logged.
 MANY_WRONG = 60
 #: Stages of a question.
@@ -108,6 +110,10 @@ class Classroom:
         self._stages: dict[int, int] = {}
         self.tab, self.address = visitor(), address()
         self.code = "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
+        #: What its link has in place of the code, too long to be guessed.
+        self.link_code = secrets.token_urlsafe(12)
+        #: Addresses of its teacher and its students.
+        self.addresses = {self.address}
         self.has_ended = False
         self._students: list[Student] = []
         self._lock = threading.Lock()
@@ -119,6 +125,7 @@ class Classroom:
         makes room, those with the fewest answers first.
         """
         with self._lock:
+            self.addresses.add(address())
             if student := self._student_of(browser):
                 student.tab, student.left = visitor(), False
                 return student
@@ -248,10 +255,17 @@ def _make_room(begun_at: str) -> None:
 
 
 def find(code: str) -> Classroom:
-    """The class with a code as a student types it."""
-    if classroom := _classes.get("".join(code.upper().split())):
+    """The class with a code as a student types it, or as its link has it."""
+    text = "".join(code.split())
+    by_link = (one.code for one in _classes.values() if one.link_code == text)
+    classroom = _classes.get(next(by_link, text.upper()))
+    if classroom and (text == classroom.link_code or address() in classroom.addresses):
         return classroom
     tried_at = address(), _minute()
+    n_wrong = _wrong.get(tried_at) or 0
+    time.sleep(min(MOST_SECONDS, max(0, n_wrong - FREE_WRONG) * SECONDS_EACH))
+    if classroom:
+        return classroom
     with _lock:
         n_wrong = (_wrong.get(tried_at) or 0) + 1
         _wrong.put(tried_at, n_wrong)
