@@ -89,15 +89,21 @@ class Visitor:
     seq: int = 0
     session: str = ""
     base: str = ""
+    query: str = "data=moons"
+    cookie: str = ""
 
     async def open(self) -> None:
         """Open the page and wait for its first picture."""
         url = f"ws://127.0.0.1:{self.port}{self.base}/_stcore/stream"
         self.socket = await websockets.connect(
-            url, subprotocols=["streamlit"], max_size=None, compression=None
+            url,
+            subprotocols=["streamlit"],
+            additional_headers={"Cookie": self.cookie} if self.cookie else {},
+            max_size=None,
+            compression=None,
         )
         start = BackMsg()
-        start.rerun_script.query_string = "data=moons"
+        start.rerun_script.query_string = self.query
         await self.socket.send(start.SerializeToString())
         self.header = await self._picture(0)
 

@@ -1,0 +1,117 @@
+"""Every command and setting of the guide's page on servers, as it stands there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import subprocess
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from tests import attempts
+from tests.bench.classroom import Visitor, free_port, start_server
+from tests.clusters import Cluster
+from tests.guide import ROOT
+
+PAGE = (ROOT / "assets" / "guide" / "3-server.md").read_text("utf-8")
+#: Settings of the page with values; the ports are those of its file for Caddy.
+VARIABLES = {
+    "SPE_FRAME_ANCESTORS": "https://moodle.example.org",
+    "SPE_METRICS": "1",
+    "FORWARDED_ALLOW_IPS": "127.0.0.1",
+    "STREAMLIT_SERVER_COOKIE_SECRET": "a secret text",
+}
+OF_FOLDERS = {"SPE_DATA", "SPE_LESSONS", "SPE_DASK"}
+OPTIONS = ["--server.address 0.0.0.0", "--server.xsrfCookieSameSite none"]
+
+
+def test_no_other_command_or_setting_stands_there():
+    code = re.findall(r"`([^`\n]+)`", PAGE)
+    options = [one for one in code if one.startswith("--")]
+    assert sorted(options) == sorted([*OPTIONS, "--server.port 8501"])
+    variables = {one for one in code if re.fullmatch(r"[A-Z]+_[A-Z_]+", one)}
+    assert variables == {*VARIABLES, *OF_FOLDERS}
+    assert PAGE.count("```") == 2, "the file for Caddy"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, tool):
+    """Two servers with all settings behind the page's proxy, and their logs."""
+    folder, ports = tmp_path_factory.mktemp("served"), [free_port(), free_port()]
+    rows = [f"{n},{n * 7 % 11},{'xy'[n % 2]}\n" for n in range(40)]
+    (folder / "table.csv").write_text("".join(["a,b,class\n", *rows]))
+    lesson = (ROOT / "assets" / "lessons" / "02-fusion.json").read_text("utf-8")
+    (folder / "mine.json").write_text(lesson)
+    proxy, text = free_port(), re.search(r"```caddyfile\n(.*?)```", PAGE, re.S)[1]
+    for stated, port in zip((":80 ", "8501", "8502"), (proxy, *ports), strict=True):
+        assert stated in text
+        text = text.replace(stated, f":{port} " if port == proxy else str(port))
+    (folder / "Caddyfile").write_text("{\n admin off\n}\n" + text)
+    logs = [folder / "log 0", folder / "log 1"]
+    cluster = Cluster(1)
+    variables = VARIABLES | dict.fromkeys(OF_FOLDERS, str(folder))
+    variables["SPE_DASK"] = cluster.address
+    options = " ".join(OPTIONS).split()
+    started = []
+    try:
+        for port, log in zip(ports, logs, strict=True):
+            with log.open("wb") as file:
+                started.append(start_server(port, file, options, **variables))
+        command = [tool("caddy"), "run", "--config", folder / "Caddyfile"]
+        log = (folder / "caddy").open("wb")
+        started.append(subprocess.Popen(command, stdout=log, stderr=log))
+        yield SimpleNamespace(ports=ports, proxy=proxy, logs=logs)
+    finally:
+        for process in started:
+            process.kill()
+        cluster.close()
+
+
+def opened(address: str, **headers: str):
+    """What a server answers, once it does."""
+    for _ in attempts(0.1):
+        try:
+            return urllib.request.urlopen(
+                urllib.request.Request(address, headers=headers)
+            )
+        except OSError:
+            continue
+    raise AssertionError(f"{address} does not answer")
+
+
+def test_every_setting_counts(served):
+    own = socket.gethostbyname(socket.gethostname())
+    with opened(f"http://{own}:{served.ports[0]}/_stcore/health") as answer:
+        assert answer.status == 200
+    for port in served.ports:
+        with opened(f"http://127.0.0.1:{port}/_stcore/metrics") as answer:
+            assert answer.status == 200
+    with opened(f"http://127.0.0.1:{served.proxy}/") as page:
+        policy = page.headers["Content-Security-Policy"]
+    assert policy.endswith("frame-ancestors 'self' https://moodle.example.org")
+    with opened(f"http://127.0.0.1:{served.proxy}/_stcore/health") as answer:
+        cookies = " ".join(answer.headers.get_all("Set-Cookie"))
+    assert "lb=" in cookies, "the proxy keeps a visitor on one server"
+    assert re.search(r"_streamlit_xsrf=[^;]+;.*SameSite=none", cookies, re.IGNORECASE)
+
+
+def test_a_visitor_behind_the_proxy_sees_the_operators_table_and_lesson(served):
+    async def visit(query: str) -> dict:
+        visitor = Visitor(0, served.proxy, query=query)
+        await visitor.open()
+        await visitor.move({"mu": 0.1}, dragging=True)
+        assert visitor.errors == []
+        return visitor.header
+
+    with ThreadPoolExecutor() as other:  # this thread may have a browser's loop
+        table = other.submit(asyncio.run, visit("data=file:table.csv")).result()
+        lesson = other.submit(asyncio.run, visit("lesson=mine.json")).result()
+    assert not table["notices"] and table["scene"]["points"]["x"]
+    assert not lesson["notices"]
+    for log in served.logs:
+        text = log.read_text("utf-8")
+        assert "Traceback" not in text and "left out" not in text
