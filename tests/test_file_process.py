@@ -43,6 +43,11 @@ def hold(file, seconds: float) -> None:
     time.sleep(seconds)
 
 
+def compute(file, seconds: float) -> None:
+    while time.process_time() < seconds:
+        pass
+
+
 def take(file, n_bytes: int) -> int:
     return len(bytearray(n_bytes))
 
@@ -92,13 +97,26 @@ def test_too_much_memory_is_refused_and_the_next_file_is_read(line):
 
 def test_too_much_time_is_refused(line, monkeypatch):
     monkeypatch.setattr(file_process, "PATIENCE", 0.2)
-    with pytest.raises(file_process.NotReadError, match="longer than 0 seconds; take"):
+    with pytest.raises(
+        file_process.NotReadError, match="longer than 0 seconds of a pr"
+    ):
+        file_process.read(compute, table(), 60.0)
+
+
+def test_a_file_is_not_refused_for_what_the_server_does_meanwhile(line, monkeypatch):
+    file_process.read(process_of, table())  # it has started
+    monkeypatch.setattr(file_process, "PATIENCE", 0.3)
+    assert file_process.read(hold, table(), 1.0) is None
+    monkeypatch.setattr(file_process, "SLOWEST", 2.0)
+    with pytest.raises(
+        file_process.NotReadError, match="longer than 0 seconds of a pr"
+    ):
         file_process.read(hold, table(), 60.0)
 
 
 def test_while_others_wait_a_file_has_less_time(line, monkeypatch):
     monkeypatch.setattr(file_process, "CROWDED_PATIENCE", 0.2)
-    work = file_process.reading_of(hold, table(), 60.0)
+    work = file_process.reading_of(compute, table(), 60.0)
     held = line.submit(work, np.zeros(1, np.int64), np.zeros(1), owner="a")
     time.sleep(0.5)
     assert not held.done(), "nobody waits"

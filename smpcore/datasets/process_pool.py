@@ -57,8 +57,11 @@ class ProcessPool:
                 return json.loads(line)
         raise EOFError
 
-    def messages(self, request: Any) -> Generator[dict | None, None, None]:
-        """Yield the messages that answer a request, and None while there are none.
+    def while_waiting(self, process: subprocess.Popen) -> Any:
+        """What a caller gets while there is no message: here None."""
+
+    def messages(self, request: Any) -> Generator[Any, None, None]:
+        """Yield the messages that answer a request, and `while_waiting` between them.
 
         If the caller closes the generator before the last message, the process is
         killed. Without a last message, the process has ended too early.
@@ -81,7 +84,7 @@ class ProcessPool:
 
     def _exchange(
         self, process: subprocess.Popen, request: Any
-    ) -> Generator[dict | None, None, bool]:
+    ) -> Generator[Any, None, bool]:
         """Yield the messages of one process; return whether there were any."""
         received: SimpleQueue[dict | None] = SimpleQueue()
         args = process, request, received
@@ -93,7 +96,7 @@ class ProcessPool:
                 try:
                     message = received.get(timeout=_POLL_SECONDS)
                 except Empty:
-                    yield None
+                    yield self.while_waiting(process)
                     continue
                 if message is None:
                     break
