@@ -17,6 +17,7 @@ from pages.work import file_process, visitors
 from pages.work.store import KEEP_SECONDS, Store
 from pages.work.tasks import Task
 from smpcore import Dataset, SmpcoreError
+from smpcore.datasets import memory_of
 from smpcore.evaluation import suggest_carried
 
 #: Of all open files, and of one visitor's.
@@ -26,7 +27,7 @@ _files = Store(
     BUDGET_BYTES,
     VISITOR_BYTES,
     KEEP_SECONDS,
-    size=lambda file: float(file.content.memory_usage(deep=True).sum()),
+    size=lambda file: memory_of(file.content),
 )
 
 

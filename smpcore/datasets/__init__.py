@@ -35,6 +35,7 @@ from smpcore.datasets.dataset import (
     forbid,
     forbiddable,
     in_place,
+    memory_of,
     with_series,
 )
 from smpcore.datasets.delimited import (

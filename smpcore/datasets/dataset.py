@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.lib.array_utils import byte_bounds
 
 from smpcore.datasets.cleaning import (
     CleaningStep,
@@ -101,12 +102,37 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _address(column: pd.Series) -> int:
-    if is_numeric(column):
-        return column.to_numpy().__array_interface__["data"][0]
-    texts = pa.array(column.array)
-    texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
-    return texts.buffers()[-1].address if len(texts) else id(column)
+def _spans(values: Any) -> set[tuple[int, int]]:
+    """Where the buffers of columns of one type begin and end in memory."""
+    if getattr(values, "ndim", 1) > 1 or isinstance(values, np.ndarray):
+        return {byte_bounds(np.asarray(values))}
+    texts = pa.array(values)
+    chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
+    buffers = [buffer for chunk in chunks for buffer in chunk.buffers() if buffer]
+    return {(buffer.address, buffer.address + buffer.size) for buffer in buffers}
+
+
+def memory_of(*frames: pd.DataFrame) -> int:
+    """Memory that tables need; what they share counts once.
+
+    Parameters
+    ----------
+    *frames : DataFrame
+        Tables, some of whose columns may be the same.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    # By pandas' blocks: one column after the other took seconds for 10,000.
+    parts = [part.values for frame in frames for part in frame._mgr.blocks]
+    spans = {span for part in parts for span in _spans(part)}
+    size = end_before = 0
+    for begin, end in sorted(spans):
+        size += max(0, end - max(begin, end_before))
+        end_before = max(end, end_before)
+    return size
 
 
 def _unpickled(values: dict, same: set[str], names: list[str]) -> Dataset:
@@ -270,7 +296,11 @@ class Dataset:
         same: set[str] = set()
         if frame.shape == whole.shape:
             both = zip(frame.items(), whole.items(), strict=True)
-            same = {name for (name, a), (_, b) in both if _address(a) == _address(b)}
+            same = {
+                name
+                for (name, a), (_, b) in both
+                if _spans(a.values) == _spans(b.values)
+            }
         if self.origin is not None:
             others = whole.drop(columns=list(same))
             values["origin"] = replace(self.origin, frame=others)
@@ -316,9 +346,7 @@ class Dataset:
     @property
     def n_bytes(self) -> int:
         """Memory that the tables need, rows left out included."""
-        tables = self.frame, self.whole  # columns that share their memory count once
-        columns = [column for frame in tables for _, column in frame.items()]
-        return sum({_address(column): column.nbytes for column in columns}.values())
+        return memory_of(self.frame, self.whole)
 
     @property
     def feature_columns(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -26,12 +27,26 @@ def _text(data: bytes) -> str:
     return data.decode(encoding, "replace").removeprefix("\ufeff")
 
 
+def _loads(text: str) -> Any:
+    """A value of JSON; a number that Python would not read is refused."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        most = sys.int_info.default_max_str_digits
+        raise DatasetError(
+            f"The JSON file has a whole number of more than {most:,} digits; write it "
+            "in quotation marks, or leave it out."
+        ) from error
+
+
 def read_json(data: bytes, options: ReadingOptions) -> FileTable:
     """Read records, lists or columns; an object within a record is taken apart."""
     text = _text(data)
     with damage_in_words("The JSON file", _REMEDY):
         try:
-            value = json.loads(text)
+            value = _loads(text)
         except json.JSONDecodeError as error:
             value = _by_lines(text, error)
     notices: list[str] = []
@@ -60,7 +75,7 @@ def _by_lines(text: str, error: json.JSONDecodeError) -> list[Any]:
         if not line.strip():
             continue
         try:
-            values.append(json.loads(line))
+            values.append(_loads(line))
         except json.JSONDecodeError as wrong:
             whole = not values
             place = error.lineno if whole else number

@@ -13,10 +13,12 @@ import pandas as pd
 
 from smpcore.errors import DatasetError
 
-#: A spreadsheet would run text that begins like this as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-#: Where a spreadsheet of another country has a new cell begin like this.
-_FORMULA_WITHIN = re.compile(r"(?<=[;\t])(?=[=+\-@])")
+#: A spreadsheet would run text that begins like this as a formula; some take signs of
+#: full width for the same.
+_FORMULA = (*"=+-@＝＋－＠", "\t", "\r", "\n")
+#: Where a spreadsheet of another country has a new cell begin like this, or one that
+#: minds no quotation marks a new row.
+_FORMULA_WITHIN = re.compile(r"(?<=[;\t\r\n])(?=[=+\-@＝＋－＠])")
 #: Rows of a sheet below its heading, columns, and characters of a cell.
 _MOST_ROWS, _MOST_COLUMNS, _MOST_TEXT = 1_048_575, 16_384, 32_767
 #: What XML, and so a sheet, cannot hold.
@@ -26,8 +28,9 @@ _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 def as_csv(frame: pd.DataFrame) -> bytes:
     """CSV in which text that reads like a formula begins with an apostrophe.
 
-    Also text behind a semicolon or a tab, at which many spreadsheets part cells, be it
-    in quotation marks or not. Every table that leaves as CSV is written here.
+    Also text behind a semicolon, a tab or the end of a line, at which many spreadsheets
+    part cells, be it in quotation marks or not. Every table that leaves as CSV is
+    written here.
 
     Parameters
     ----------

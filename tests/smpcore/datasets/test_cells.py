@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 
 import numpy as np
 import openpyxl
@@ -125,7 +126,7 @@ def write(title, table):
 def test_csv_has_no_formula():
     back = pd.read_csv(write("CSV", frame()), keep_default_na=False, na_values=[""])
     assert list(back) == ["'=cmd", "n", "x"]
-    quoted = [f"'{text}".replace("\t", "\t'") for text in HOSTILE[:6]]
+    quoted = ["'" + re.sub(r"([\t\r])=", r"\1'=", text) for text in HOSTILE[:6]]
     assert back["'=cmd"].dropna().tolist() == [*quoted, "fine", "#N/A"]
     pd.testing.assert_series_equal(back["x"], frame()["x"])
 
@@ -136,6 +137,16 @@ def test_csv_has_no_formula_where_a_spreadsheet_parts_cells_at_another_sign():
     back = pd.read_csv(write("CSV", pd.DataFrame({"n": [1, 2, 3], "u;+1": [*texts]})))
     assert list(back) == ["n", "u;'+1"]
     assert back["u;'+1"].tolist() == [*texts.values()]
+
+
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+def test_csv_has_no_formula_at_the_start_of_a_line_or_in_full_width(sign):
+    formula = f"{sign}cmd|' /C calc'!A0"
+    texts = [formula, f"\n{formula}", f"a\n{formula}", f"a\r\n{formula}", f";{formula}"]
+    data = TABLE_WRITERS["CSV"][1](pd.DataFrame({f"x\n{sign}": texts, "n": 1}))
+    text = data.decode("utf-8")
+    assert not re.search(rf"(^|[\r\n;\t,\"]){re.escape(sign)}", text)
+    assert text.count(f"'{sign}") == 6
 
 
 def test_parquet_is_the_table_itself():

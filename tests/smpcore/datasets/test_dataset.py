@@ -1,6 +1,7 @@
 """Dataset: frozen, hashed by every byte, with roles applied without loss."""
 
 import pickle
+import time
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -301,6 +302,16 @@ def test_points_are_drawn_on_two_numbers_only():
 def test_memory_counts_the_rows_left_out():
     data = wild()
     assert data.n_bytes > replace(data, origin=None).n_bytes > 0
+
+
+def test_memory_of_ten_thousand_columns_is_counted_quickly():
+    frame = pd.DataFrame(np.ones((20, 10_000))).add_prefix("c").assign(y=[*"ab"] * 10)
+    data = read_table(frame.to_csv(index=False).encode(), "t.csv")
+    before = time.process_time()
+    n_bytes = data.n_bytes
+    assert time.process_time() - before < 0.1
+    numbers = 20 * 10_000 * data.frame["c0"].dtype.itemsize
+    assert numbers <= n_bytes <= 2 * numbers + 2_000
 
 
 def test_a_number_to_predict_is_cut_at_the_mean_of_all_rows():

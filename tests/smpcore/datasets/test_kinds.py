@@ -172,6 +172,14 @@ def test_no_cell_of_a_list_is_lost_below_fewer_names():
     assert table.whole.shape == (9, 3), "the first is a row like the others"
 
 
+@pytest.mark.parametrize("end", ["]", "\n"])
+def test_a_number_of_json_that_nobody_reads_is_said(end):
+    record = f'{{"a": {"9" * 5_000}, "y": "u"}}'
+    data = f"[{record}]" if end == "]" else f"{record}\n{record}\n"
+    with refused("a whole number of more than 4,300 digits; write it in quotation"):
+        read_table(data.encode(), "t.json")
+
+
 def test_one_level_of_a_record_is_taken_apart():
     table = read_table(json.dumps(RECORDS).encode(), "t.json")
     assert list(table.whole) == ["a", "at.x", "c"]
