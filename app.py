@@ -49,8 +49,14 @@ elif __name__ == "app":
 
     compiler.start()
     from pages.work.middleware import Guard
-    from pages.work.visitors import Middleware, send_at_once, set_navigation
+    from pages.work.visitors import (
+        Middleware,
+        send_at_once,
+        set_log_lines,
+        set_navigation,
+    )
 
+    set_log_lines()
     set_navigation()
     ready = threading.Event()
     app = st.App(__file__, lifespan=send_at_once, middleware=[Middleware(Guard)])

@@ -90,6 +90,13 @@ def tasks_end_with_their_file():
             task.wait(60.0)
 
 
+@pytest.fixture(autouse=True)
+def tables_are_of_all_pages(monkeypatch):
+    """What a test brings itself is there on the pages that it opens, with no cookie."""
+    if visitors := sys.modules.get("pages.work.visitors"):
+        monkeypatch.setattr(visitors, "owner", lambda: visitors.browser())
+
+
 @pytest.fixture(scope="module")
 def plain_main():
     """A main module that other processes may import, and not AppTest's last script."""

@@ -1,14 +1,17 @@
 """What reaches Streamlit: kinds and depth of messages, their rate, uploads, headers."""
 
 import asyncio
+import contextlib
 import json
 import logging
+import re
 import time
 import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -65,7 +68,9 @@ def through(messages: list) -> tuple[list, list]:
     coming = [{"type": "websocket.connect"}]
     coming += [{"type": "websocket.receive", "bytes": data} for data in messages]
     coming += [{"type": "websocket.disconnect"}]
-    return got, asked(middleware.Guard(app), {"type": "websocket"}, coming)
+    return got, asked(
+        middleware.Guard(app), {"type": "websocket", "headers": []}, coming
+    )
 
 
 @pytest.mark.parametrize("kind", sorted(middleware.ALLOWED))
@@ -84,7 +89,7 @@ def test_a_visitor_who_leaves_in_the_middle_is_no_error(words):
     async def app(scope, receive, send):
         raise RuntimeError(f'Cannot call "send" once a close message has been {words}.')
 
-    guard, scope = middleware.Guard(app), {"type": "websocket"}
+    guard, scope = middleware.Guard(app), {"type": "websocket", "headers": []}
     if words == "sent":
         assert asked(guard, scope) == []
     else:
@@ -105,6 +110,7 @@ FORBIDDEN = {
     "5,000 digits": with_value(f'{{"x": {"9" * 5000}}}'),
     "5,000 digits in a trigger": with_value("-" + "1" * 5000, "json_trigger_value"),
     "5,000 digits of an edit": with_value(f'{{"x": {"9" * 5000}}}', "string_value"),
+    "5,000 digits behind blanks": with_value(f' {{"x": {"9" * 5000}}}', "string_value"),
 }
 
 
@@ -179,12 +185,13 @@ def held(monkeypatch) -> dict[str, int]:
     monkeypatch.setattr(visitors, "held_bytes", lambda: held)
     monkeypatch.setattr(visitors, "is_here", lambda tab: not tab.startswith("gone"))
     monkeypatch.setattr(visitors, "run_again", lambda tab: None)
+    monkeypatch.setattr(visitors, "is_from_browser_of", lambda tab, scope: True)
     monkeypatch.setattr(visitors, "drop_files", held.pop)
     monkeypatch.setattr(middleware, "_refused", {})
     return held
 
 
-def put(guard, tab: str, n_bytes: int, length: bytes = b"", base: str = "") -> list:
+def put(guard, tab, n_bytes, length=b"", base="", address="192.0.2.1") -> list:
     """What a PUT is answered; the script takes it whole."""
     sizes = [10_000_000] * (n_bytes // 10_000_000) + [n_bytes % 10_000_000]
     incoming = [
@@ -194,7 +201,7 @@ def put(guard, tab: str, n_bytes: int, length: bytes = b"", base: str = "") -> l
     path = f"{base}/_stcore/upload_file/{tab}/file"
     headers = [(b"content-length", length)] if length else []
     scope = {"type": "http", "method": "PUT", "path": path, "headers": headers}
-    return asked(guard, scope, incoming)
+    return asked(guard, scope | {"client": (address, 1)}, incoming)
 
 
 async def taken(scope, receive, send):
@@ -225,6 +232,30 @@ def test_all_tabs_together_may_hold_so_many(held):
     start, body = put(middleware.Guard(taken), "me", 1_000_000)
     assert start["status"] == 413
     assert b"Try again in a minute" in body["body"]
+
+
+def test_all_tabs_of_an_address_leave_room_for_others(held):
+    guard = middleware.Guard(taken)
+    for n in range(6):
+        assert put(guard, f"tab {n}", 10)[0]["status"] == 204
+        held[f"tab {n}"] = 125_000_000
+    start, body = put(guard, "one more", 10)
+    assert start["status"] == 413
+    assert b"as many uploaded files as it can of your address" in body["body"]
+    assert put(guard, "newcomer", 10, address="192.0.2.2")[0]["status"] == 204
+
+
+@pytest.mark.parametrize("proxies", ["", "10.0.0.1"])
+def test_a_proxy_that_is_not_configured_is_named_once(proxies, monkeypatch, caplog):
+    monkeypatch.setattr(
+        visitors.os, "environ", {visitors.PROXIES: proxies} if proxies else {}
+    )
+    guard = middleware.Guard(taken)
+    for forwarded in ([], [(b"x-forwarded-for", b"192.0.2.1")]) * 2:
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": forwarded}
+        asked(guard, scope, [{"type": "http.request", "more_body": False}])
+    words = "FORWARDED_ALLOW_IPS is not set: all visitors count as one address"
+    assert caplog.text.count(words) == (not proxies)
 
 
 def test_files_of_a_closed_tab_go_unless_it_comes_back(held, monkeypatch):
@@ -301,21 +332,62 @@ def served(tmp_path_factory) -> Iterator[SimpleNamespace]:
         server.kill()
 
 
-def put_file(port: int, session: str) -> int:
+#: Cookies of two browsers: mask, then masked bytes.
+MINE, ANOTHERS = (f"2|00000000|{letter * 32}|1" for letter in "ab")
+
+
+def put_file(port: int, session: str, cookie: str = MINE) -> int:
     """Upload a file of a session, as a page does; the status."""
-    token = "0" * 32
     return requests.put(
         f"http://127.0.0.1:{port}/{BASE}/_stcore/upload_file/{session}/{uuid.uuid4()}",
         files={"f": ("t.csv", b"x" * 1000, "text/csv")},
-        cookies={"_streamlit_xsrf": token},
-        headers={"X-Xsrftoken": token},
+        cookies={"_streamlit_xsrf": cookie},
+        headers={"X-Xsrftoken": cookie},
         timeout=60,
     ).status_code
 
 
+async def come_back(port: int, session: str, cookie: str) -> str:
+    """Connect to a tab as after a lost connection; the tab that comes of it."""
+    headers = {"X-SPE-Browser": visitors._browser_of({"_streamlit_xsrf": MINE})}
+    headers |= {"Cookie": f"_streamlit_xsrf={cookie}"} if cookie else {}
+    visitor = Visitor(0, port)
+    url = f"ws://127.0.0.1:{port}/{BASE}/_stcore/stream"
+    protocols = ["streamlit", "token", session]
+    async with websockets.connect(
+        url, subprotocols=protocols, additional_headers=headers, ping_interval=None
+    ) as visitor.socket:
+        await visitor.socket.send(with_value("{}"))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(15):
+                await visitor._picture(-1)
+    return visitor.session
+
+
+def test_a_tab_is_its_browsers_whoever_has_read_its_name_in_a_log(served):
+    async def visit():
+        cookie = f"_streamlit_xsrf={MINE}"
+        visitor = Visitor(0, served.port, base=f"/{BASE}", cookie=cookie)
+        await visitor.open()
+        tab = visitor.session
+        statuses = [
+            await asyncio.to_thread(put_file, served.port, tab, cookie)
+            for cookie in (MINE, ANOTHERS)
+        ]
+        others = [await come_back(served.port, tab, one) for one in (ANOTHERS, "")]
+        await visitor.move({"mu": 0.1}, dragging=True)  # nobody has taken it over
+        return tab, statuses, others, await come_back(served.port, tab, MINE)
+
+    tab, statuses, others, again = run(visit())
+    assert statuses == [204, 403]
+    assert "" not in others and tab not in others
+    assert again == tab
+
+
 def test_a_server_under_a_path_takes_what_pages_send_and_nothing_else(served):
     async def visit():
-        visitor = Visitor(0, served.port, base=f"/{BASE}")
+        cookie = f"_streamlit_xsrf={MINE}"
+        visitor = Visitor(0, served.port, base=f"/{BASE}", cookie=cookie)
         await visitor.open()
         for n in range(5):
             await visitor.move({"mu": 0.01 * (n + 1)}, dragging=True)
@@ -333,7 +405,10 @@ def test_a_server_under_a_path_takes_what_pages_send_and_nothing_else(served):
     assert run(visit()) == (204, 400, [])
     assert time.monotonic() - before < 120
     text = served.log.read_text("utf-8")
-    assert text.count("clear_cache is nothing that a page of this app sends") == 1
+    line = "dropped: clear_cache is nothing that a page of this app sends"
+    stamps = re.findall(rf"^(\S+ \S+) WARNING ([0-9a-f]{{6}}) .*{line}$", text, re.M)
+    assert len(stamps) == text.count(line) == 1
+    datetime.strptime(stamps[0][0], "%Y-%m-%d %H:%M:%S,%f")
     assert "Traceback" not in text
     address = f"http://127.0.0.1:{served.port}/{BASE}/"
     with urllib.request.urlopen(address) as page:

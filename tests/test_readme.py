@@ -174,7 +174,8 @@ def test_numbers_of_the_guide_are_those_of_the_program():
     assert f"at most {parquet.MOST_ROWS:,} of its rows" in tables
     assert table_store.KEEP_SECONDS == 30 * 60 and "until half an hour" in tables
     held = f"{middleware.SESSION_BYTES / 1e6:.0f} MB of uploaded files, all tabs"
-    assert f"{held} together {middleware.SERVER_BYTES / 1e9:.0f} GB" in server
+    held += f" together {middleware.SERVER_BYTES / 1e9:.0f} GB, those of one address"
+    assert f"{held} {middleware.ADDRESS_BYTES / 1e6:.0f} MB" in server
     assert study_pool.N_WORKERS <= 4 and "four at most, at a low priority" in server
 
 

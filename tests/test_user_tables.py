@@ -20,6 +20,8 @@ from tests.test_live import Browser, kernels
 from tests.test_live_edits import back
 
 fixtures = (kernels,)
+#: As visitors have it, not tests (`tests/conftest.py: tables_are_of_all_pages`).
+OWNER = visitors.owner
 PLACE = {"op": "add", "x": 0.5, "y": 0.5, "label": 1}
 
 
@@ -40,6 +42,22 @@ def browser():
 def _listed(browser):
     picker = next(c for c in browser.last["controls"] if c["name"] == "data")
     return {o["label"]: o["value"] for o in picker["options"] if MINE in o["value"]}
+
+
+def test_two_visitors_without_a_cookie_share_no_table(monkeypatch):
+    tabs = ["one"]
+    monkeypatch.setattr(visitors, "owner", OWNER)
+    monkeypatch.setattr(visitors, "browser", lambda: "")
+    monkeypatch.setattr(visitors, "visitor", lambda: tabs[-1])
+    token = uploaded()
+    assert table_store.find(token) is not None
+    tabs.append("another")
+    assert table_store.find(token) is None
+    table_store.delete(token)
+    tabs.append("one")
+    assert table_store.find(token) is not None
+    table_store.delete(token)
+    assert table_store.find(token) is None
 
 
 @pytest.mark.parametrize("data", ["moons", "drawn", "xor"])

@@ -50,19 +50,19 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
             f"The table needs {size / 1e6:.0f} MB of memory, and the server keeps "
             f"{most / 1e6:.0f} MB for each visitor; use fewer rows or columns."
         )
-    browser = visitors.browser()
+    owner = visitors.owner()
     before = find(token)
     if before is None:
         token = secrets.token_urlsafe(16)
     elif before.dataset is dataset and before.split is split:
         return token  # and what was made from it stays
-    _tables.put(token, Table(dataset, split), browser)
+    _tables.put(token, Table(dataset, split), owner)
     return token
 
 
 def find(token: str) -> Table | None:
     """A table of this visitor, if it is here."""
-    return _tables.get(token, visitors.browser())
+    return _tables.get(token, visitors.owner())
 
 
 def visit(token: str) -> Table:
@@ -79,12 +79,12 @@ def visit(token: str) -> Table:
 
 def seconds_left(token: str) -> float:
     """How long this visitor's table stays without a visit; this is none."""
-    return _tables.seconds_left(token, visitors.browser())
+    return _tables.seconds_left(token, visitors.owner())
 
 
 def delete(token: str) -> None:
     """Forget a table now, if it is this visitor's."""
-    _tables.pop(token, visitors.browser())
+    _tables.pop(token, visitors.owner())
 
 
 #: Drawings that stay in the lists; the oldest goes first, an upload never.

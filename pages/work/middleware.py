@@ -44,8 +44,9 @@ DEEPEST = 32
 #: Uploaded bytes that are held for one tab: a table and its test file of 50 MB each,
 #: and one that replaces either of them.
 SESSION_BYTES = 150_000_000
-#: And for all tabs: a class of 30 with 30 MB each.
-SERVER_BYTES = 1_000_000_000
+#: For all tabs of an address, which may have many cookies: a class of 25 with 30 MB
+#: each. And for all: something is always left for others.
+ADDRESS_BYTES, SERVER_BYTES = 750_000_000, 1_000_000_000
 #: Files of a closed tab are held so long: a lost connection comes back within seconds.
 GRACE_SECONDS = 10.0
 
@@ -131,6 +132,13 @@ def policy() -> str:
 _CLOSED = "once a close message has been sent"
 
 
+_PROXY = (
+    "Requests come through a proxy, and %s is not set: all visitors count as one "
+    "address, so that one of them slows the codes and takes the room of all. Set it to "
+    "the proxy's address, as the guide says on servers."
+)
+
+
 class _Full(Exception):
     """No room for the rest of an upload."""
 
@@ -146,10 +154,17 @@ class Guard:
         self._coming: Counter[str] = Counter()
         #: Closed tab that has files -> when it was first seen closed.
         self._closed: dict[str, float] = {}
+        #: Tab that has uploaded files -> its address.
+        self._addresses: dict[str, str] = {}
+        self._is_proxy_named = False
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass on what may go through."""
+        if not self._is_proxy_named and visitors.is_behind_unknown_proxy(scope):
+            self._is_proxy_named = True
+            log.warning(_PROXY, visitors.PROXIES)
         if scope["type"] == "websocket":
+            scope = {**scope, "headers": visitors.with_browser(scope)}
             return await self._socket(scope, receive, send)
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
@@ -157,10 +172,14 @@ class Guard:
         if _METRICS.search(scope["path"]) and not self._has_metrics:
             refusal = visitors.PlainTextResponse("Not found", 404)
             return await refusal(scope, receive, send)
-        upload = scope["method"] == "PUT" and _UPLOAD.search(scope["path"])
+        upload = scope["method"] != "OPTIONS" and _UPLOAD.search(scope["path"])
         # Streamlit refuses a tab that it does not know before it reads anything.
         if upload and visitors.is_here(upload[1]):
-            return await self._upload(upload[1], scope, receive, send)
+            if not visitors.is_from_browser_of(upload[1], scope):
+                refusal = visitors.PlainTextResponse("Another browser's tab", 403)
+                return await refusal(scope, receive, send)
+            if scope["method"] == "PUT":
+                return await self._upload(upload[1], scope, receive, send)
         return await self._app(scope, receive, send)
 
     async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -188,7 +207,8 @@ class Guard:
                     return message
                 n_refused += 1
                 if n_refused == 1:
-                    log.warning("A tab's message is dropped: %s", problem)
+                    visitor = {"visitor": visitors.pseudonym_in(scope)}
+                    log.warning("A message is dropped: %s", problem, extra=visitor)
                     continue
                 is_open = False
                 await send({"type": "websocket.close", "code": 1008})
@@ -212,7 +232,7 @@ class Guard:
         self, session: str, scope: Message, receive: Receive, send: Send
     ) -> None:
         """Read an upload as long as there is room for it."""
-        received = 0
+        received, self._addresses[session] = 0, visitors.address_in(scope)
 
         async def receive_counted() -> Message:
             nonlocal received
@@ -251,10 +271,14 @@ class Guard:
                 f"{SESSION_BYTES / 1e6:.0f} MB of uploaded files. Remove a file from "
                 "the uploader, or reload the page, and upload it again."
             )
-        if sum(held.values()) + self._coming.total() + more > SERVER_BYTES:
+        every, here = Counter(held) + self._coming, self._addresses[session]
+        of_address = [n for tab, n in every.items() if self._addresses.get(tab) == here]
+        is_full = every.total() + more > SERVER_BYTES
+        if is_full or sum(of_address) + more > ADDRESS_BYTES:
             return (
                 "The file was not taken: this server holds as many uploaded files as "
-                "it can at the moment. Try again in a minute."
+                f"it can{'' if is_full else ' of your address'} at the moment. Try "
+                "again in a minute."
             )
         return ""
 
@@ -276,6 +300,8 @@ class Guard:
                 visitors.drop_files(tab)
         for tab in [tab for tab in _refused if not visitors.is_here(tab)]:
             del _refused[tab]
+        known = {*visitors.held_bytes(), *self._coming}
+        self._addresses = {n: at for n, at in self._addresses.items() if n in known}
 
     def _with_headers(self, send: Send) -> Send:
         """Tell browsers what pages may load, and who may show them in a frame."""

@@ -9,21 +9,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
+import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+import streamlit.logger
 from google.protobuf.message import DecodeError
 
 # app.py and middleware.py take three of these from here.
 from starlette.datastructures import MutableHeaders as MutableHeaders
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware as Middleware
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse as PlainTextResponse
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import exists, get_instance
@@ -92,9 +95,11 @@ def browser() -> str:
     The cookie is masked anew at every page load; unmasked it stays the same.
     Empty outside a script.
     """
-    if not visitor():
-        return ""
-    cookie = st.context.cookies.get("_streamlit_xsrf")
+    return _browser_of(st.context.cookies) if visitor() else ""
+
+
+def _browser_of(cookies: Mapping[str, str]) -> str:
+    cookie = cookies.get("_streamlit_xsrf")
     fields = cookie.split("|") if isinstance(cookie, str) else []
     try:
         mask, masked = bytes.fromhex(fields[1]), bytes.fromhex(fields[2])
@@ -102,6 +107,32 @@ def browser() -> str:
     except (IndexError, ValueError, ZeroDivisionError):
         return ""
     return hashlib.blake2b(token, digest_size=16).hexdigest()
+
+
+#: Where Streamlit reads whose a connection is (``server.trustedUserHeaders``): who has
+#: no more than the name of a tab, which stands in addresses of uploads, gets a new one.
+_BROWSER = b"x-spe-browser"
+
+
+def with_browser(scope: MutableMapping[str, Any]) -> list[tuple[bytes, bytes]]:
+    """Headers of a connection, with the browser that it is from."""
+    name = _browser_of(HTTPConnection(scope).cookies)
+    others = [one for one in scope["headers"] if one[0] != _BROWSER]
+    return [*others, (_BROWSER, name.encode())]
+
+
+def is_from_browser_of(tab: str, scope: MutableMapping[str, Any]) -> bool:
+    """Whether a request is from the browser that has opened a tab; it has a cookie."""
+    session = get_instance().get_app_session(tab)
+    known = session and session._user_info.get("browser")
+    return bool(known) and known == _browser_of(HTTPConnection(scope).cookies)
+
+
+def owner() -> str:
+    """Whose the things are that a visit brings: the browser's, without a cookie of this
+    tab alone.
+    """
+    return browser() or visitor()
 
 
 def is_here(owner: object) -> bool:
@@ -123,7 +154,7 @@ def parsed(data: bytes) -> tuple[str, list[str]]:
         if field in ("json_value", "json_trigger_value"):
             texts.append(getattr(state, field))
         # Selections and edits of a table are JSON too; what is typed is not.
-        elif field == "string_value" and state.string_value.startswith("{"):
+        elif field == "string_value" and state.string_value.lstrip().startswith("{"):
             texts.append(state.string_value)
     return message.WhichOneof("type") or "", texts
 
@@ -196,21 +227,72 @@ def force_navigation() -> None:
         st.rerun()
 
 
+#: So that nobody finds a visitor's name in the log who knows the cookie.
+_SALT = os.urandom(16)
+
+
+def pseudonym(name: str = "") -> str:
+    """What stands for a visitor in the log until the server ends; - for nobody."""
+    name = name or owner()
+    return name and hashlib.blake2b(name.encode(), key=_SALT, digest_size=3).hexdigest()
+
+
+def pseudonym_in(scope: MutableMapping[str, Any]) -> str:
+    """That of whom a connection is from."""
+    return pseudonym(_browser_of(HTTPConnection(scope).cookies) or address_in(scope))
+
+
+def set_log_lines() -> None:
+    """Have every line of the log say when, how grave it is, and whom it is about."""
+    handler = logging.StreamHandler()
+    words = "%(asctime)s %(levelname)s %(visitor)s %(message)s"
+    handler.setFormatter(logging.Formatter(words))
+
+    def with_visitor(record: logging.LogRecord) -> bool:
+        record.visitor = getattr(record, "visitor", "") or pseudonym() or "-"
+        return True
+
+    handler.addFilter(with_visitor)
+    logging.basicConfig(handlers=[handler])
+
+    def take_handler(logger: logging.Logger) -> None:
+        logger.handlers = [handler]
+
+    streamlit.logger.setup_formatter = take_handler  # its own loggers have theirs
+    streamlit.logger.update_formatter()
+
+
 #: Environment variable of uvicorn, the server below Streamlit: addresses and networks
 #: of the proxies whose header X-Forwarded-For it believes.
 PROXIES = "FORWARDED_ALLOW_IPS"
 
 
+def is_behind_unknown_proxy(scope: MutableMapping[str, Any]) -> bool:
+    """Whether a request has come through a proxy, and no proxies are configured."""
+    names = {name for name, _ in scope.get("headers", ())}
+    return b"x-forwarded-for" in names and PROXIES not in os.environ
+
+
 def address() -> str:
     """The visitor's address, or that of the proxy before it if none is configured.
 
-    Of an IPv6 address it is the network: one machine may have all addresses of it.
     Unconfigured, uvicorn believes the header from this machine. It may have been passed
     on as a visitor wrote it: all who send it share one address then.
     """
     if PROXIES not in os.environ and "X-Forwarded-For" in st.context.headers:
         return "behind a proxy"
-    text = st.context.ip_address or "this machine"
+    return _network(st.context.ip_address or "this machine")
+
+
+def address_in(scope: MutableMapping[str, Any]) -> str:
+    """The address that a request is from, as `address`."""
+    if is_behind_unknown_proxy(scope):
+        return "behind a proxy"
+    return _network((scope.get("client") or ["this machine"])[0])
+
+
+def _network(text: str) -> str:
+    """An address; of IPv6 the network: one machine may have all addresses of it."""
     try:
         known = ipaddress.ip_address(text)
     except ValueError:

@@ -101,6 +101,7 @@ class Visitor:
             additional_headers={"Cookie": self.cookie} if self.cookie else {},
             max_size=None,
             compression=None,
+            ping_interval=None,
         )
         start = BackMsg()
         start.rerun_script.query_string = self.query
