@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pages.work import file_process
-from pages.work.file_process import FairLine
+from pages.work.fair_line import Client, FairLine
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, read_table
 from smpcore.datasets import read_frame
@@ -33,6 +33,11 @@ def line(_line, monkeypatch):
     monkeypatch.setattr(file_process, "LINE", line)
     monkeypatch.setattr(file_process, "READERS", readers)
     return line
+
+
+def of(name: str) -> Client:
+    """A visitor with an address of its own."""
+    return Client(f"address of {name}", name)
 
 
 def process_of(file) -> int:
@@ -117,13 +122,13 @@ def test_a_file_is_not_refused_for_what_the_server_does_meanwhile(line, monkeypa
 def test_while_others_wait_a_file_has_less_time(line, monkeypatch):
     monkeypatch.setattr(file_process, "CROWDED_PATIENCE", 0.2)
     work = file_process.reading_of(compute, table(), 60.0)
-    held = line.submit(work, np.zeros(1, np.int64), np.zeros(1), owner="a")
+    held = line.submit(work, np.zeros(1, np.int64), np.zeros(1), owner=of("a"))
     time.sleep(0.5)
     assert not held.done(), "nobody waits"
-    next_of_a = line.submit(len, "of the same visitor", owner="a")
+    next_of_a = line.submit(len, "of the same visitor", owner=of("a"))
     time.sleep(0.3)
     assert not held.done(), "nobody else waits"
-    assert line.submit(len, "", owner="b").result(10) == 0
+    assert line.submit(len, "", owner=of("b")).result(10) == 0
     with pytest.raises(SmpcoreError, match="and others wait for theirs; take"):
         held.result(0)
     next_of_a.result(10)
@@ -152,20 +157,46 @@ def test_the_process_goes_with_its_parent():
     assert process.wait(timeout=60) == 0
 
 
-def test_who_was_served_longest_ago_is_next():
+def test_who_had_least_in_the_last_minute_is_next(monkeypatch):
     line, order, go = FairLine(1, "fake"), [], threading.Event()
-    first = line.submit(go.wait, 10, owner="a")
-    rest = [line.submit(order.append, owner, owner=owner) for owner in "aaabcb"]
+    first = line.submit(go.wait, 10, owner=of("a"))
+    rest = [line.submit(order.append, owner, owner=of(owner)) for owner in "aaabcb"]
+    time.sleep(0.05)
     go.set()
     for future in (first, *rest):
         future.result(10)
-    assert "".join(order) == "bcabaa"
+    assert "".join(order) == "bcbaaa"
+
+
+def test_what_was_had_longer_ago_than_a_minute_counts_no_more(monkeypatch):
+    line = FairLine(1, "fake")
+    now = time.monotonic()
+    line._served += [(of("a"), now - 90.0, now - 70.0), (of("b"), now - 65, now - 59)]
+    taken = line._taken()
+    assert taken(of("a")) == (0.0, 0.0) and len(line._served) == 1
+    assert taken(of("b")) == pytest.approx((1.0, 1.0), abs=0.1)
+
+
+def test_six_cookies_of_one_address_leave_a_newcomer_a_thread():
+    """However many tabs hold the others with files that take long."""
+    line, go = FairLine(3, "fake"), threading.Event()
+    held = [line.submit(go.wait, 10, owner=Client("x", name)) for name in "abcdef"]
+    newcomer = Client("y", "new")
+    assert line.submit(len, "1", owner=newcomer).result(5) == 1
+    assert sum(future.running() for future in held) == 2
+    third = line.submit(go.wait, 10, owner=Client("z", "other"))
+    waiting = line.submit(len, "12", owner=newcomer)
+    while not third.running():
+        time.sleep(0.001)
+    assert line.is_in_the_way(Client("x", "a"))
+    go.set()
+    assert waiting.result(5) == 2
 
 
 def test_no_visitor_holds_both_threads():
     line, go = FairLine(2, "fake"), threading.Event()
-    held = [line.submit(go.wait, 10, owner="a") for _ in range(3)]
-    assert line.submit(len, "b", owner="b").result(10) == 1
+    held = [line.submit(go.wait, 10, owner=of("a")) for _ in range(3)]
+    assert line.submit(len, "b", owner=of("b")).result(10) == 1
     assert sum(future.running() for future in held) == 1
     go.set()
     assert all(future.result(10) for future in held)
@@ -174,19 +205,19 @@ def test_no_visitor_holds_both_threads():
 def test_one_of_two_is_asked_to_end_and_nobody_for_who_has_left():
     line, go = FairLine(2, "fake"), threading.Event()
     for owner in "ab":
-        line.submit(go.wait, 10, owner=owner)
-        while owner not in line._running:
+        line.submit(go.wait, 10, owner=of(owner))
+        while of(owner) not in line._running:
             time.sleep(0.001)
-    in_the_way = [line.is_in_the_way(owner) for owner in "ab"]
+    in_the_way = [line.is_in_the_way(of(owner)) for owner in "ab"]
     assert in_the_way == [False, False]
-    waiting = line.submit(len, "c", owner="c")
-    assert [line.is_in_the_way(owner) for owner in "ab"] == [True, False]
+    waiting = line.submit(len, "c", owner=of("c"))
+    assert [line.is_in_the_way(of(owner)) for owner in "ab"] == [True, False]
     waiting.cancel()
-    assert [line.is_in_the_way(owner) for owner in "ab"] == [False, False]
+    assert [line.is_in_the_way(of(owner)) for owner in "ab"] == [False, False]
     go.set()
 
 
 def test_a_thread_of_no_line_does_nobodys_work():
     line = FairLine(1, "fake")
-    assert line.owner == "" and not line.is_in_the_way(line.owner)
-    assert line.submit(lambda: line.owner, owner="me").result() == "me"
+    assert line.owner is None and not line.is_in_the_way(line.owner)
+    assert line.submit(lambda: line.owner, owner=of("me")).result() == of("me")

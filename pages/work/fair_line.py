@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, NamedTuple
 
-from pages.work.visitors import browser, visitor
+from pages.work import visitors
 
-#: Visitors of whom it is known when they were served last.
-MOST_KNOWN = 1_000
+#: What visitors have taken counts so long.
+SHARE_SECONDS = 60.0
+
+
+class Client(NamedTuple):
+    """A visitor, and the address that it comes from: it may have many cookies."""
+
+    address: str
+    name: str
+
+
+def client() -> Client:
+    """Whom the running script serves."""
+    return Client(visitors.address(), visitors.owner())
 
 
 class _Item(NamedTuple):
-    owner: str
+    owner: Client
     future: Future
     work: Callable[[], Any]
 
 
 class FairLine(Executor):
-    """An executor that serves the waiting visitor who was served longest ago.
+    """An executor that serves whose address, and who, had its threads least lately.
 
-    Who was never served goes first, among them who came first. No visitor has two
-    threads at once, so that a second thread is free for others while a first one is
-    held by a long piece of work.
+    Among equals goes first who came first. No visitor has two threads at once, and no
+    address all of several: one is free for others while long work holds the rest.
     """
 
     def __init__(
@@ -35,10 +47,9 @@ class FairLine(Executor):
         self._n_threads, self._name, self._initializer = n_threads, name, initializer
         self._changed = threading.Condition()
         self._waiting: list[_Item] = []
-        #: Who is served, and since when.
-        self._running: dict[str, float] = {}
-        #: When each visitor's last turn began.
-        self._turns: dict[str, float] = {}
+        #: Who is served, and since when; who was, from when to when.
+        self._running: dict[Client, float] = {}
+        self._served: deque[tuple[Client, float, float]] = deque()
         self._started = False
         self._local = threading.local()
 
@@ -53,38 +64,56 @@ class FairLine(Executor):
             threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def submit(
-        self, function: Callable[..., Any], /, *args: Any, owner: str = ""
+        self, function: Callable[..., Any], /, *args: Any, owner: Client | None = None
     ) -> Future:
         """Have a function called when its turn has come."""
         self.start()
-        owner = owner or browser() or visitor()
-        item = _Item(owner, Future(), partial(function, *args))
+        item = _Item(owner or client(), Future(), partial(function, *args))
         with self._changed:
             self._waiting.append(item)
             self._changed.notify_all()
         return item.future
 
     @property
-    def owner(self) -> str:
-        """Whose work the calling thread does; empty of a thread of another line."""
-        return getattr(self._local, "owner", "")
+    def owner(self) -> Client | None:
+        """Whose work the calling thread does; None of a thread of another line."""
+        return getattr(self._local, "owner", None)
 
-    def is_in_the_way(self, owner: str) -> bool:
-        """Whether others wait, and no piece of work has gone on for longer than this.
+    def is_in_the_way(self, owner: Client | None) -> bool:
+        """Whether others wait, and nobody who is served has had more than this one.
 
         So it is asked of one piece at a time to end: its thread takes the work of
         whoever waits before it is asked of another one.
         """
         with self._changed:
-            longest = min(self._running, key=self._running.__getitem__, default=None)
-            return owner == longest and bool(self._ready())
+            most = max(self._running, key=self._taken(), default=None)
+            return owner == most and bool(self._of_others())
 
-    def _ready(self) -> list[_Item]:
-        """What may be begun, if a thread is free."""
+    def _taken(self) -> Callable[[Client], tuple[float, float]]:
+        """How much an address, and who comes from there, has had in the last minute."""
+        now, seconds = time.monotonic(), Counter()
+        while self._served and self._served[0][2] < now - SHARE_SECONDS:
+            self._served.popleft()
+        running = ((owner, began, now) for owner, began in self._running.items())
+        for owner, began, ended in (*self._served, *running):
+            had = ended - max(began, now - SHARE_SECONDS)
+            seconds[owner.address] += had
+            seconds[owner] += had
+        return lambda owner: (seconds[owner.address], seconds[owner])
+
+    def _of_others(self) -> list[_Item]:
+        """What waits, and is of nobody who is served now."""
         for item in [item for item in self._waiting if item.future.cancelled()]:
             self._waiting.remove(item)
             item.future.set_running_or_notify_cancel()  # whoever waits for it
         return [item for item in self._waiting if item.owner not in self._running]
+
+    def _ready(self) -> list[_Item]:
+        """What may be begun, if a thread is free."""
+        running = Counter(owner.address for owner in self._running)
+        most = max(1, self._n_threads - 1)
+        others = self._of_others()
+        return [item for item in others if running[item.owner.address] < most]
 
     def _serve(self) -> None:
         self._initializer()
@@ -100,15 +129,14 @@ class FairLine(Executor):
     def _next(self) -> _Item:
         """End the calling thread's turn, and wait for its next one."""
         with self._changed:
-            if self._running.pop(self.owner, None) is not None:
+            if (began := self._running.pop(self.owner, None)) is not None:
+                self._served.append((self.owner, began, time.monotonic()))
                 self._changed.notify_all()
             while not (ready := self._ready()):
                 self._changed.wait()
-            item = min(ready, key=lambda one: self._turns.get(one.owner, 0.0))
+            taken = self._taken()
+            item = min(ready, key=lambda one: taken(one.owner))
             self._waiting.remove(item)
-            self._running[item.owner] = now = time.monotonic()
-            self._turns = {**self._turns, item.owner: now}
-            while len(self._turns) > MOST_KNOWN:  # the one served longest ago
-                del self._turns[min(self._turns, key=self._turns.__getitem__)]
+            self._running[item.owner] = time.monotonic()
             self._local.owner = item.owner
             return item

@@ -1,7 +1,7 @@
 """Files are read in processes of their own: what is in one holds up nobody else.
 
 A file may take so much memory and so many seconds; one that needs more is refused.
-There are two processes, and they go to the visitor who was served longest ago.
+There are a few processes, which go to whoever had least of them in the last minute.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from pages.work.fair_line import FairLine
+from pages.work.fair_line import Client, FairLine
 from smpcore import SmpcoreError
 from smpcore.datasets import ProcessPool
 
-#: Files that are read at once, each in a process of its own.
-N_READERS = 2
+#: Files that are read at once, each in a process of its own; one of them is always left
+#: to another address.
+N_READERS = 3
 #: Seconds of a processor that a file may take, and that one may take while others wait
 #: for theirs. The slowest takes 20; how long that is on a busy server is not its fault.
 PATIENCE, CROWDED_PATIENCE = 120.0, 20.0
@@ -79,7 +80,7 @@ def processor_seconds(pid: int) -> float:
     return 0.0  # it has ended
 
 
-READERS = ReaderPool(N_READERS)
+READERS = ReaderPool(N_READERS - 1)
 #: Where files stand in line.
 LINE = FairLine(N_READERS, "reader", READERS.warm)
 
@@ -88,7 +89,7 @@ def read(
     reader: Callable[..., Any],
     source: Path | BytesIO,
     *args: Any,
-    owner: str = "",
+    owner: Client | None = None,
     stop: np.ndarray | None = None,
     **options: Any,
 ) -> Any:

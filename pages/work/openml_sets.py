@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.work import file_process, visitors
+from pages.work import file_process
+from pages.work.fair_line import Client, client
 from pages.work.store import Store
 from pages.work.tasks import DOWNLOADS, Task
 from smpcore import Dataset, SmpcoreError, fetch_openml
@@ -67,7 +68,7 @@ def begin(number: int) -> Download:
     return download
 
 
-def _fetched(number: int, owner: str, stop: np.ndarray, **options: Any) -> Dataset:
+def _fetched(number: int, owner: Client, stop: np.ndarray, **options: Any) -> Dataset:
     """Fetch a data set, and read it when the turn of who asked for it has come."""
     read = partial(file_process.read, owner=owner, stop=stop)
     return fetch_openml(number, stop=stop, read=read, **options)
@@ -75,7 +76,7 @@ def _fetched(number: int, owner: str, stop: np.ndarray, **options: Any) -> Datas
 
 def begin_once(number: int) -> Download:
     """The download of a data set, begun if it never was; a failed one stays failed."""
-    fetch = partial(_fetched, number, visitors.browser())
+    fetch = partial(_fetched, number, client())
     return _downloads.get_or_make(number, partial(Download, fetch))
 
 
