@@ -5,7 +5,6 @@ import os
 import sys
 import threading
 from importlib import import_module
-from pathlib import Path
 
 import streamlit as st
 
@@ -22,21 +21,26 @@ def _prepare() -> None:
     ready.set()
 
 
-def _show_what_comes() -> None:
-    """A picture of the first page while that is prepared, and what is being done."""
+def _show_start() -> None:
+    """What is being done, and first what a visitor has lost with the server before."""
     st.set_page_config(layout="wide")
+    if {"mine", "class"} & {*st.query_params}:
+        st.warning(
+            "The server was started anew. Uploaded tables, drawings and classes were "
+            "in its memory only and are gone: upload your table again on Data; a "
+            "teacher begins the class again on Lessons."
+        )
     st.markdown(
         "**Sparse Prototype Explorer is starting.** Libraries are being loaded. After "
-        "an installation the solvers are also compiled, once. This is what comes:"
+        "an installation the solvers are also compiled, once."
     )
-    st.image(Path(__file__).parent / "assets" / "explore.png")
 
 
 if __name__ == "__main__":  # the run of a visitor
     waiting, server = st.empty(), sys.modules.get("app")
     if server and not server.ready.is_set():
         with waiting.container():
-            _show_what_comes()
+            _show_start()
     from pages.ui import navigation
     from pages.work import warmup
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
@@ -38,12 +39,23 @@ def test_moons_picked_again_are_those_of_the_first_page():
     assert browser.context.table.digest == resolve(first).table.digest
 
 
-def test_the_first_page_is_pictured_until_the_solvers_are_there(monkeypatch):
+@pytest.mark.parametrize("query", [{}, {"mine": "token", "lam": "9"}, {"class": "X"}])
+def test_what_was_lost_is_said_while_the_server_starts(query, monkeypatch):
+    """And nothing that looks like the app is shown before it is there."""
     server = SimpleNamespace(ready=threading.Event())
     monkeypatch.setitem(sys.modules, "app", server)
     monkeypatch.setattr(warmup, "start_up", st.stop)  # as long as it takes
     page = AppTest.from_file(Path(__file__).parents[1] / "app.py")
+    page.query_params.update(query)
     assert "solvers are also compiled" in page.run(timeout=60).markdown[0].value
-    assert len(page.get("image")) == 1 and not page.exception
+    assert not page.get("image") and not page.exception
+    lost = [warning.value for warning in page.warning]
+    assert len(lost) == bool(query) and all("are gone: upload" in one for one in lost)
     server.ready.set()
-    assert not page.run().markdown and not page.get("image")
+    assert not page.run().markdown and not page.warning
+
+
+def test_what_was_chosen_for_a_lost_table_is_not_taken_for_moons():
+    choice, notices = read_url({"data": "mine", "mine": "gone", "lam": "0.123"})
+    assert choice.data == "moons" and "lam" not in choice.values
+    assert "not on the server" in notices[0] and "lam" in notices[1]

@@ -81,6 +81,7 @@ def with_data_here(wish: Choice, *, host: Host) -> tuple[Choice, list[str]]:
     others = tuple(token for token in wish.others if token != wish.token)
     gone = {"data": Choice.data, "data_values": {}, "token": "", "others": others}
     gone |= {"forbidden": (), "view": {}, "threshold": 0.0, "band": 0.0, **NO_QUESTION}
+    gone |= {"values": {}}  # a λ of other data says nothing
     return replace(wish, **gone), left_out
 
 
@@ -92,6 +93,7 @@ def _of_the_data(choice: Choice) -> list[str]:
     names |= {"without": choice.forbidden, "open": choice.open_test}
     names |= {"outcome": choice.outcome}
     names |= {param.name: getattr(choice, param.name) for param in OPERATING}
+    names |= dict.fromkeys(choice.values, True)
     return [name for name, value in names.items() if value]
 
 
