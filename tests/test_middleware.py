@@ -5,6 +5,7 @@ import contextlib
 import json
 import logging
 import re
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -18,6 +19,8 @@ import pytest
 import requests
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.session_manager import SessionInfo
 
 from pages.work import middleware, visitors
 from tests.bench.classroom import Visitor, free_port, start_server
@@ -276,11 +279,32 @@ def test_files_of_a_closed_tab_go_unless_it_comes_back(held, monkeypatch):
     here.discard("a")
     clock.now = 8
     guard._drop_later()
-    for began, seconds, drop in later:
+    for began, seconds, drop in later[::2]:  # beside those that end visits
         assert "a" in held  # ten seconds from the second time
         clock.now = began + seconds
         drop()
     assert set(held) == {"b"}
+
+
+def test_a_visit_that_nobody_comes_back_to_is_ended(monkeypatch):
+    """Its descriptors go in time, also while nobody comes."""
+    storage, ended = MemorySessionStorage(ttl_seconds=0.05), []
+    assert MemorySessionStorage()._cache.ttl == visitors.VISIT_SECONDS
+
+    def leave(name):
+        session = SimpleNamespace(id=name, shutdown=lambda: ended.append(name))
+        storage.save(SessionInfo(None, session))
+
+    manager = SimpleNamespace(_session_storage=storage, _storage_lock=threading.Lock())
+    monkeypatch.setattr(visitors, "exists", lambda: True)
+    server = SimpleNamespace(_session_mgr=manager)
+    monkeypatch.setattr(visitors, "get_instance", lambda: server)
+    leave("first")
+    visitors.end_old_visits()
+    assert not ended
+    time.sleep(0.06)
+    visitors.end_old_visits()
+    assert ended == ["first"]
 
 
 def headers_of(content_type: bytes) -> dict:

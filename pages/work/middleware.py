@@ -289,9 +289,11 @@ class Guard:
         self._closed = {tab: self._closed.get(tab, now) for tab in closed}
 
     def _drop_later(self) -> None:
-        """Drop the files of closed tabs, unless their browsers come back."""
+        """Drop what closed tabs have, unless their browsers come back."""
         self._look_for_closed()
-        asyncio.get_running_loop().call_later(GRACE_SECONDS + 0.1, self._drop)
+        loop = asyncio.get_running_loop()
+        loop.call_later(GRACE_SECONDS + 0.1, self._drop)
+        loop.call_later(visitors.VISIT_SECONDS + 1.0, visitors.end_old_visits)
 
     def _drop(self) -> None:
         self._look_for_closed()

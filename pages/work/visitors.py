@@ -184,6 +184,23 @@ def drop_files(tab: str = "") -> None:
         get_instance().uploaded_file_mgr.remove_session_files(tab or visitor())
 
 
+#: Streamlit keeps the visit of a closed tab so long.
+VISIT_SECONDS = 120.0
+
+
+def end_old_visits() -> None:
+    """End the visits that no tab comes back to: each holds three descriptors.
+
+    Streamlit forgets them when somebody else leaves, however much later that is.
+    """
+    if exists():
+        manager = get_instance()._session_mgr
+        with manager._storage_lock:
+            old = manager._session_storage._cache.expire()
+        for _, visit in old:
+            visit.session.shutdown()
+
+
 def drop_callbacks() -> None:
     """Forget what the controls of this tab call, and with which arguments.
 
