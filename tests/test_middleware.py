@@ -433,6 +433,7 @@ def test_a_server_under_a_path_takes_what_pages_send_and_nothing_else(served):
     stamps = re.findall(rf"^(\S+ \S+) WARNING ([0-9a-f]{{6}}) .*{line}$", text, re.M)
     assert len(stamps) == text.count(line) == 1
     datetime.strptime(stamps[0][0], "%Y-%m-%d %H:%M:%S,%f")
+    assert '"GET ' not in text and "upload_file" not in text
     assert "Traceback" not in text
     address = f"http://127.0.0.1:{served.port}/{BASE}/"
     with urllib.request.urlopen(address) as page:

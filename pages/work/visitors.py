@@ -273,7 +273,8 @@ def set_log_lines() -> None:
     logging.basicConfig(handlers=[handler])
 
     def take_handler(logger: logging.Logger) -> None:
-        logger.handlers = [handler]
+        # Each request has addresses and names of tabs in it.
+        logger.handlers = [] if logger.name == "uvicorn.access" else [handler]
 
     streamlit.logger.setup_formatter = take_handler  # its own loggers have theirs
     streamlit.logger.update_formatter()
