@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pages.work import cache, fair_line, slots, store, tasks
-from pages.work.fair_line import FairLine
+from pages.work.fair_line import Client, FairLine
 from pages.work.store import Store
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, split
@@ -95,7 +95,7 @@ def test_small_studies_never_wait_for_large_ones_which_take_turns(monkeypatch):
     held, order = Held(), []
 
     def large(who):
-        monkeypatch.setattr(fair_line, "browser", lambda: who)
+        monkeypatch.setattr(fair_line, "client", lambda: Client("here", who))
         work = Held() if order or held.begun else held
         return Task(lambda *of: (order.append(who), work(*of)), study=size)
 
