@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.state.context import resolve
+from pages.state.host import resolve
 from pages.state.links import read_url
 from pages.state.session import FIRST
 from pages.work import warmup

@@ -224,7 +224,7 @@ def test_where_neither_picture_is_true_rows_are_looked_at_and_it_is_said(monkeyp
 
 
 def test_a_table_with_categories_opens_with_what_is_true_enough():
-    data = cache.parts(mixed(), split(mixed()))
+    data = cache.computed.parts(mixed(), split(mixed()))
     job = studies.map_of(data)
     job.result()
     assert job.plane_share < 0.5 and job.opens

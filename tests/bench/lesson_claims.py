@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from pages.state import lesson_files, lesson_run
-from smpcore.live import BUNDLED, Choice
 from pages.state.host import resolve
 from pages.state.lesson_files import Lesson, Question, Step
 from pages.work.fits import Fitted, measured
+from smpcore.live import BUNDLED, Choice
 
 TABLE = Path(__file__).with_name("lesson_claims.csv")
 N_DRAWS = 30
