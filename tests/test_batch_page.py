@@ -1,4 +1,4 @@
-"""Computed of a batch run on the trade-off page: opened, told apart, closed."""
+"""Results of a batch run on the trade-off page: opened, told apart, closed."""
 
 import json
 

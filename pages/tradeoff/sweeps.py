@@ -70,7 +70,7 @@ class Opened:
 def section(data: Parts) -> Opened | None:
     """The file picker, and what it has opened if that is of these data."""
     file = None
-    with expander("Computed of a batch run", "sweep_batch", "folder_open"):
+    with expander("Results of a batch run", "sweep_batch", "folder_open"):
         with problems_shown(st.error):
             file = open_file(
                 _FILE,

@@ -21,7 +21,7 @@ from smpcore.live import Computed, Pairs, Parts, in_key
 #: Visitors' tables whose results are kept, at most, if each has as many as it may.
 MOST_PRIVATE = 200
 
-#: Computed that were made from visitors' tables, for each function.
+#: Results that were made from visitors' tables, for each function.
 _private: list[Store] = []
 #: A visitor's table, or what was made from it -> the owner of its results. Another
 #: visitor who brings the same rows is another owner.
