@@ -87,6 +87,37 @@ def test_each_value_is_what_a_fit_of_its_own_gives(data, method, megabytes):
     assert "editable" in header["scene"] and not header["scene"]["editable"]
 
 
+@pytest.mark.parametrize(
+    ("data", "method", "other", "megabytes"),
+    [
+        ("moons", "smp", "mu", 1.0),
+        ("breast_cancer", "smallk", "lam", 1.0),
+    ],
+)
+def test_a_second_slider_has_each_pair_of_values(data, method, other, megabytes):
+    context = resolve(Choice(data=data, method=method))
+    page = saved_page(context, "", second=True)
+    assert len(page) <= megabytes * 1e6
+    header = payload_of(page)
+    second, path = header["second"], header["path"]
+    assert second["param"] == other and len(second["values"]) == 6
+    assert second["values"][second["at"]] == context.values[other]
+    assert [row["name"] for row in header["controls"]] == [path["param"], other]
+    row, column = (second["at"] + 2) % 6, len(path["values"]) // 2
+    values = {path["param"]: path["values"][column], other: second["values"][row]}
+    params = METHODS[method].param
+    clean = {name: params(name).clean(value) for name, value in values.items()}
+    unfitted = METHODS[method].estimator({**context.values, **clean}, context.task)
+    model = unfitted.fit(*context.data.of("train")).model_
+    shown = second["knots"][row][column]
+    assert shown["value"] == values[path["param"]]
+    predicted = model.predict(context.data.X[header["scene"]["points"]["row"]])
+    classes = np.array(header["scene"]["classes"])
+    assert (classes[shown["predicted"]] == predicted.astype(str)).mean() > 0.99
+    chains = {p["chain"] for knots in second["knots"] for p in knots}
+    assert len(chains) == 5 and header["knots"][0]["chain"] not in chains
+
+
 def test_only_its_own_script_may_run_and_names_stay_text():
     token, _ = own_table()
     page = saved_page(resolve(Choice(data=MINE, token=token, method="smp")), "")

@@ -7,26 +7,32 @@ import { decode } from "./payload.js";
 /** Answers as the server would, with what is in the file. */
 export class Saved {
   /** @param {object} payload the answer that draws everything, with the pictures of all `knots` */
-  constructor({ knots, ...full }) {
-    Object.assign(this, { knots, full });
+  constructor({ knots, second, ...full }) {
+    Object.assign(this, { knots, second, full, start: knots });
   }
 
   /** @param {object} message of the figure @returns {object} its answer */
   reply({ kind, seq, values = {}, want = [] }) {
-    const { full, knots } = this;
+    const { full, knots, second } = this;
     const head = { v: 1, seq, busy: 0, notices: [], undo: "", kind: "picture" };
     if (kind === "knots") return { ...head, kind, knots: want.flatMap((i) => knots[i] ?? []) };
     const { controls, path, terms, headline } = full;
     const same = { ...head, job: null, headline, path, terms };
-    if (kind === "reset" || !(path.param in values)) {
-      if (kind === "reset") this.last = null;
-      return { ...same, ...(this.last ?? { controls, picture: full.picture }) };
+    if (kind === "reset") Object.assign(this, { last: null, knots: this.start });
+    const last = this.last ?? { controls, picture: full.picture };
+    const moved = new Map(); // control -> its value among those that were solved
+    if (second?.param in values) {
+      const row = nearestIndex(second.values, values[second.param]);
+      this.knots = row === second.at ? this.start : second.knots[row];
+      moved.set(second.param, second.values[row]);
     }
-    const at = nearestIndex(path.values, values[path.param]);
-    const [value, picture] = [path.values[at], knots[at]];
-    const moved = controls.map((row) => (row.name === path.param ? { ...row, value } : row));
-    this.last = { controls: moved, picture };
-    return { ...same, ...this.last };
+    if (path.param in values || moved.size) {
+      const at = nearestIndex(path.values, values[path.param] ?? last.picture.value);
+      moved.set(path.param, path.values[at]);
+      const rows = last.controls.map((row) => (moved.has(row.name) ? { ...row, value: moved.get(row.name) } : row));
+      this.last = { controls: rows, picture: this.knots[at] };
+    }
+    return { ...same, ...(this.last ?? last) };
   }
 }
 

@@ -10,7 +10,7 @@ from pages.state import links
 from pages.ui import qr
 from pages.ui.elements import download
 from pages.work import slots
-from smpcore.live import MINE, Choice, Context, saved_page
+from smpcore.live import MINE, Choice, Context, saved_page, second_control
 
 
 def offer(context: Context) -> None:
@@ -27,10 +27,17 @@ def offer(context: Context) -> None:
             help="Without them the file holds names, regions, numbers and prototypes. "
             "Prototypes that are rows of the table are in it all the same.",
         )
+        other = second_control(context)
+        second = other is not None and st.checkbox(
+            f"With a second slider: {other.label}",
+            key="save_page_second",
+            help="Fewer values of each; it takes some seconds.",
+        )
+        turn = slots.interactive_slot
         download(
             "Save",
             lambda: saved_page(
-                context, _address(context.choice), with_rows, slots.interactive_slot
+                context, _address(context.choice), with_rows, turn, second
             ),
             "figure.html",
             key="save_page_file",

@@ -164,13 +164,15 @@ class LiveFigure(anywidget.AnyWidget):
         """The fitted estimator at the moment; it waits for a fit under way."""
         return self._context.with_threshold(self._context.fit().finished())
 
-    def save(self, path: str) -> None:
+    def save(self, path: str, second: bool = False) -> None:
         """Write the figure as a page that needs no kernel and no network.
 
         Parameters
         ----------
         path : str
             Of the HTML file.
+        second : bool
+            Whether a second slider can be dragged, too.
         """
         with open(path, "wb") as file:
-            file.write(saved_page(self._context, ""))
+            file.write(saved_page(self._context, "", second=second))

@@ -30,6 +30,8 @@ STYLE = (FOLDER / "figure.css").read_text("utf-8")
 #: Values that are solved for the file, at least: of a path all that take about so
 #: many seconds together. Where the least take longer than the most, there is no file.
 FEW, SECONDS, MOST_SECONDS = 12, 10.0, 120.0
+#: With a second control so many values of it, and of the main one, at most.
+MOST_ROWS, MOST_BESIDE = 6, 17
 
 
 def saved_page(
@@ -37,6 +39,7 @@ def saved_page(
     address: str,
     with_rows: bool = True,
     turn: Callable[[], AbstractContextManager] = nullcontext,
+    second: bool = False,
 ) -> bytes:
     """Write the figure of a choice with the values of its main control.
 
@@ -52,6 +55,8 @@ def saved_page(
     turn : callable
         Context in which each picture is painted: who drags meanwhile waits for one
         picture, not for all.
+    second : bool
+        Whether a second control moves, too: `second_control`, over a coarse grid.
 
     Returns
     -------
@@ -64,36 +69,52 @@ def saved_page(
         If even a few values take too long to solve.
     """
 
-    def paint(estimator: Any, value: float) -> dict[str, Any]:
+    def paint(row: int, estimator: Any, value: float) -> dict[str, Any]:
         with turn():
-            return _painted(context, scene, estimator, value)
+            painted = _painted(context, scene, estimator, value)
+        painted["chain"] = f"saved {row}"
+        return painted if with_rows else _without_rows(painted)
 
     param, fitted = _main_control(context), context.fit().finished()
-    places, solve = _values(context, param, fitted.history_.seconds)
+    seconds = fitted.history_.seconds
+    other = second_control(context) if second else None
+    rows, at = _rows(context, other)
+    places, _ = _values(context, param, seconds * len(rows))
+    if other:
+        places = places[:: -(-len(places) // MOST_BESIDE)]
     window = context.host.studies.view(context.data, context.view)
     scene = Scene(context.data, window, context.open_test)
-    solved = [
-        paint(solve(value), value) | {"knot": place}
-        for place, value in enumerate(places.tolist())
-    ]
+    grid = []
+    for j, row in enumerate(rows):
+        _, solve = _values(row, param, seconds)
+        pictures = [paint(j, solve(value), value) for value in places.tolist()]
+        grid.append([one | {"knot": place} for place, one in enumerate(pictures)])
     now = context.values[param.name]
     now = fitted.automatic_.get(param.name, param.low) if now is None else float(now)
-    shown = paint(context.with_threshold(fitted), now)
+    shown = paint(at, context.with_threshold(fitted), now)
     still = {"id": "saved", "saved": True, "editable": False, "present": False}
     header = scene.header | still
     if not with_rows:
         header["points"] = {name: a[:0] for name, a in header["points"].items()}
         header |= {"shown_of": [0, 0], "behind": None}
-        solved, shown = [_without_rows(one) for one in solved], _without_rows(shown)
     payload = {
         **{"v": 1, "seq": 0, "busy": 0, "notices": [], "kind": "full", "undo": ""},
-        **{"scene": header, "picture": shown | {"knot": None}, "knots": solved},
-        **{"job": None, "headline": ""},
+        **{"scene": header, "picture": shown | {"knot": None}, "knots": grid[at]},
+        **{"job": None, "headline": "", "second": None},
         "terms": [term._asdict() for term in context.method.terms],
         "controls": [_control(context, param, places, now)],
         "path": path.described(context, param.name, places),
     }
-    sentences = _sentences(context, param, len(places), with_rows)
+    moving = [(param, len(places))]
+    if other:
+        values = [row.values[other.name] for row in rows]
+        beside = [[] if j == at else pictures for j, pictures in enumerate(grid)]
+        of_other = {"param": other.name, "values": values, "at": at, "knots": beside}
+        payload["second"] = of_other
+        of_rows = _control(context, other, np.array(values), values[at])
+        payload["controls"].append(of_rows | {"scrub": False})
+        moving.append((other, len(values)))
+    sentences = _sentences(context, moving, with_rows)
     title = f"{context.data.dataset.name}. {context.method.title}"
     return _written(title, sentences, address, pack(payload))
 
@@ -104,6 +125,36 @@ def _main_control(context: Context) -> Param:
     if method.scrubs(context.values):
         return method.param(method.path)
     return next(p for p in context.params if p.scale == "log")
+
+
+def second_control(context: Context) -> Param | None:
+    """Another slider that a page can have: the next on a log scale, else a count."""
+    main, values = _main_control(context), context.values
+    able = [
+        param
+        for param in context.params
+        if param.scale in ("log", "int") and not param.advanced
+        if param is not main and values[param.name] is not None
+        if param.shown_if is None or param.shown_if(values)
+    ]
+    return min(able, key=lambda param: param.scale != "log", default=None)
+
+
+def _rows(context: Context, other: Param | None) -> tuple[list[Context], int]:
+    """The context with some values of another control, and which one it is itself."""
+    if other is None:
+        return [context], 0
+    limits = context.holding(context.host.computed.bounds(*context.request))
+    low, high = limits.get(other.name, (other.low, other.high))
+    spaced = np.geomspace(low, high, MOST_ROWS)
+    if other.scale == "int":
+        spaced = np.unique(np.rint(spaced))
+    now = context.values[other.name]
+    at = int(np.abs(spaced - now).argmin())
+    values = [other.clean(value) for value in spaced.tolist()]
+    values[at] = now
+    rows = [context.with_values({other.name: value}) for value in values]
+    return rows, at
 
 
 def _values(
@@ -139,7 +190,7 @@ def _painted(
     context: Context, scene: Scene, estimator: Any, value: float
 ) -> dict[str, Any]:
     estimator = context.of_outcome(estimator)
-    about = {"canonical": True, "coarse": None, "ms": 0.0, "chain": "saved"}
+    about = {"canonical": True, "coarse": None, "ms": 0.0}
     painted = picture(estimator, scene, context.data, coded=True)
     return painted | about | {"value": value}
 
@@ -173,10 +224,10 @@ def _control(
     return row | limits | {"value": value, "scrub": True, "shown": True}
 
 
-def _settings(context: Context, param: Param) -> str:
+def _settings(context: Context, moving: list[Param]) -> str:
     """The settings that stand still, as far as they were chosen."""
     values = context.choice.values
-    others = [p for p in context.params if p is not param and p.name in values]
+    others = [p for p in context.params if p not in moving and p.name in values]
     chosen = [
         f"{one.label} {plain_number(value, 4) if type(value) is float else value}"
         for one in others
@@ -186,12 +237,14 @@ def _settings(context: Context, param: Param) -> str:
 
 
 def _sentences(
-    context: Context, param: Param, count: int, with_rows: bool
+    context: Context, moving: list[tuple[Param, int]], with_rows: bool
 ) -> Iterable[str]:
     name, method = context.data.dataset.name, context.method
+    moves = " and ".join(f"{param.label} over {count}" for param, count in moving)
+    settings = _settings(context, [param for param, _ in moving])
     yield (
-        f"{method.title} on {name}: {param.label} moves over {count} solved values, "
-        f"all else stands as it was set.{_settings(context, param)} Training and "
+        f"{method.title} on {name}: solved values of {moves} places can be dragged, "
+        f"all else stands as it was set.{settings} Training and "
         "validation rows are those of the app; nothing is computed or sent anywhere."
     )
     if not with_rows:

@@ -36,3 +36,19 @@ test("knots come as they are asked for; others are none", () => {
   assert.equal(kind, "knots");
   assert.deepEqual(knots.map((knot) => knot.name), ["k2", "k0"]);
 });
+
+test("a second slider leads to its own path, at the same place of the first", () => {
+  const other = VALUES.map((value, knot) => ({ knot, value, canonical: true, name: `other${knot}` }));
+  const second = { param: "mu", values: [1, 5], at: 0, knots: [[], other] };
+  const controls = [...FULL.controls, { name: "mu", value: 1 }];
+  const file = new Saved({ ...FULL, controls, knots: KNOTS, second });
+  file.reply({ kind: "set", seq: 1, values: { lam: 9 } });
+  const moved = file.reply({ kind: "set", seq: 2, values: { mu: 4 } });
+  assert.equal(moved.picture.name, "other2");
+  assert.deepEqual(moved.controls.map(({ value }) => value), [10, 5]);
+  assert.deepEqual(file.reply({ kind: "knots", seq: 3, want: [0] }).knots.map(({ name }) => name), ["other0"]);
+  assert.equal(file.reply({ kind: "set", seq: 4, values: { lam: 0.1 } }).picture.name, "other0");
+  assert.equal(file.reply({ kind: "set", seq: 5, values: { mu: 2 } }).picture.name, "k0");
+  assert.equal(file.reply({ kind: "reset", seq: 6 }).picture.name, "first");
+  assert.deepEqual(file.reply({ kind: "knots", seq: 7, want: [1] }).knots.map(({ name }) => name), ["k1"]);
+});
