@@ -90,11 +90,13 @@ def tasks_end_with_their_file():
             task.wait(60.0)
 
 
-@pytest.fixture(autouse=True)
-def tables_are_of_all_pages(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def tables_are_of_all_pages():
     """What a test brings itself is there on the pages that it opens, with no cookie."""
-    if visitors := sys.modules.get("pages.work.visitors"):
-        monkeypatch.setattr(visitors, "owner", lambda: visitors.browser())
+    with pytest.MonkeyPatch.context() as patch:
+        if visitors := sys.modules.get("pages.work.visitors"):
+            patch.setattr(visitors, "owner", lambda: visitors.browser())
+        yield
 
 
 @pytest.fixture(scope="module")

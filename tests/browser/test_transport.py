@@ -11,7 +11,7 @@ from playwright.sync_api import Error, Page, Route, expect
 from tests.browser import canvas_harness
 from tests.browser.canvas_page import wait_until
 
-CANVAS = Path(__file__).parents[2] / "assets" / "canvas"
+ROOT = Path(__file__).parents[2]
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 PAGE = """<!doctype html><meta charset="utf-8"><main></main><main></main>
 <script type="module">
@@ -35,7 +35,9 @@ def bare(opened: Callable[..., Page], monkeypatch: pytest.MonkeyPatch) -> Page:
     engines = [canvas_harness.start("toy"), canvas_harness.start("toy")]
 
     def serve(route: Route) -> None:
-        path = CANVAS / route.request.url.rpartition("/")[2]
+        name = route.request.url.rpartition("/")[2]
+        folder = "smpcore/live" if name.endswith(".css") else "assets/canvas"
+        path = ROOT / folder / name
         kind = TYPES.get(path.suffix, "text/html")
         body = path.read_text("utf-8") if path.suffix else PAGE
         route.fulfill(body=body, content_type=f"{kind}; charset=utf-8")
