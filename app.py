@@ -63,5 +63,6 @@ elif __name__ == "app":
     set_log_lines()
     set_navigation()
     ready = threading.Event()
-    app = st.App(__file__, lifespan=send_at_once, middleware=[Middleware(Guard)])
+    guard = Middleware(Guard, is_loaded=ready.is_set)
+    app = st.App(__file__, lifespan=send_at_once, middleware=[guard])
     threading.Thread(target=_prepare, name="start-up", daemon=True).start()

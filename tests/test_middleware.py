@@ -346,6 +346,15 @@ def test_numbers_on_the_server_are_for_its_operator(path, monkeypatch):
     assert status() == 204
 
 
+@pytest.mark.parametrize("path", ["/_stcore/ready", "/a/_stcore/ready/"])
+def test_a_server_that_loads_its_solvers_is_not_ready(path):
+    scope = {"type": "http", "method": "GET", "path": path}
+    for loaded, status, words in ((False, 503, b"loaded"), (True, 200, b"ok")):
+        guard = middleware.Guard(taken, is_loaded=lambda loaded=loaded: loaded)
+        start, body = asked(guard, scope)
+        assert start["status"] == status and words in body["body"]
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory) -> Iterator[SimpleNamespace]:
     """The app, under a path, with its log in a file."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import subprocess
+import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests import attempts
-from tests.bench.classroom import Visitor, free_port, start_server
+from tests.bench.classroom import Visitor, first_picture, free_port, start_server
 from tests.clusters import Cluster
 from tests.guide import ROOT
 
@@ -22,6 +25,7 @@ PAGE = (ROOT / "assets" / "guide" / "3-server.md").read_text("utf-8")
 VARIABLES = {
     "SPE_FRAME_ANCESTORS": "https://moodle.example.org",
     "SPE_METRICS": "1",
+    "SPE_OPENML_SERVER": "http://127.0.0.1:9",
     "FORWARDED_ALLOW_IPS": "127.0.0.1",
     "STREAMLIT_SERVER_COOKIE_SECRET": "a secret text",
 }
@@ -55,6 +59,8 @@ def served(tmp_path_factory, tool):
     cluster = Cluster(1)
     variables = VARIABLES | dict.fromkeys(OF_FOLDERS, str(folder))
     variables["SPE_DASK"] = cluster.address
+    variables["TMPDIR"] = str(folder / "temporary")
+    (folder / "temporary").mkdir()
     options = " ".join(OPTIONS).split()
     started = []
     try:
@@ -64,7 +70,10 @@ def served(tmp_path_factory, tool):
         command = [tool("caddy"), "run", "--config", folder / "Caddyfile"]
         log = (folder / "caddy").open("wb")
         started.append(subprocess.Popen(command, stdout=log, stderr=log))
-        yield SimpleNamespace(ports=ports, proxy=proxy, logs=logs)
+        temporary = folder / "temporary"
+        yield SimpleNamespace(
+            ports=ports, proxy=proxy, logs=logs, servers=started, temporary=temporary
+        )
     finally:
         for process in started:
             process.kill()
@@ -99,6 +108,36 @@ def test_every_setting_counts(served):
     assert re.search(r"_streamlit_xsrf=[^;]+;.*SameSite=none", cookies, re.IGNORECASE)
 
 
+def metrics_of(port: int) -> dict[str, float]:
+    """What a server counts."""
+    with opened(f"http://127.0.0.1:{port}/_stcore/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    return {
+        name: float(value)
+        for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")
+    }
+
+
+def test_the_operators_numbers_are_counted(served):
+    async def visit() -> dict[str, float]:
+        visitor = await first_picture(served.ports[0])
+        await visitor.socket.send(BackMsg(clear_cache=True).SerializeToString())
+        await visitor.move({"mu": 0.1}, dragging=True)
+        return await asyncio.to_thread(metrics_of, served.ports[0])
+
+    before = metrics_of(served.ports[0])
+    with ThreadPoolExecutor() as other:  # this thread may have a browser's loop
+        now = other.submit(asyncio.run, visit()).result()
+    refused = 'refusals_total{reason="message"}'
+    assert (before.get(refused, 0), now[refused]) == (0, 1)
+    assert now["active_sessions"] == before["active_sessions"] + 1
+    n_open = len(os.listdir(f"/proc/{served.servers[0].pid}/fd"))
+    assert abs(now["open_descriptors"] - n_open) <= 20
+    for what in ("tasks", "drags"):
+        for state in ("waiting", "running"):
+            assert now[f'{what}{{state="{state}"}}'] >= 0
+
+
 def test_a_visitor_behind_the_proxy_sees_the_operators_table_and_lesson(served):
     async def visit(query: str) -> dict:
         visitor = Visitor(0, served.proxy, query=query)
@@ -115,3 +154,16 @@ def test_a_visitor_behind_the_proxy_sees_the_operators_table_and_lesson(served):
     for log in served.logs:
         text = log.read_text("utf-8")
         assert "Traceback" not in text and "left out" not in text
+
+
+def test_a_server_is_ready_when_kernels_are_there_and_files_can_be_written(served):
+    address = f"http://127.0.0.1:{served.ports[0]}/_stcore/ready"
+    with opened(address) as answer:
+        assert answer.read() == b"ok"
+    served.temporary.rename(served.temporary.with_name("gone"))
+    with pytest.raises(urllib.error.HTTPError, match="503") as refused:
+        urllib.request.urlopen(address)
+    assert b"not writable: No such file" in refused.value.read()
+    served.temporary.with_name("gone").rename(served.temporary)
+    with opened(address) as answer:
+        assert answer.status == 200

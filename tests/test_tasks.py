@@ -49,6 +49,20 @@ def until(holds):
         time.sleep(0.001)
 
 
+def test_tasks_that_wait_and_run_are_counted():
+    before, line = tasks.counts(), ThreadPoolExecutor(1)
+    works = [Held(), Held(), Held()]
+    begun = [Task(work, line=line) for work in works]
+    until(lambda: works[0].begun)
+    now = {state: n - before[state] for state, n in tasks.counts().items()}
+    assert now == {"waiting": 2, "running": 1}
+    for work, task in zip(works, begun, strict=True):
+        work.go.set()
+        ended(task)
+    assert tasks.counts() == before
+    line.shutdown()
+
+
 def test_started_by_many_at_once_it_runs_once():
     work, barrier = Held(), threading.Barrier(8)
     task = Task(work)

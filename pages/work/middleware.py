@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from pages.work import visitors
+from pages.work import operation, visitors
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,7 @@ GRACE_SECONDS = 10.0
 
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 _METRICS = re.compile(r"/_stcore/metrics/?$")
+_READY = re.compile(r"/_stcore/ready/?$")
 _ORIGIN = re.compile(r"[\w:/.*\[\]-]+", re.ASCII)
 _LONG = re.compile(rf"[0-9]{{{sys.int_info.default_max_str_digits}}}")
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -146,8 +147,12 @@ class _Full(Exception):
 class Guard:
     """ASGI middleware in front of Streamlit."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self._app = app
+    def __init__(
+        self,
+        app: Callable[..., Awaitable[None]],
+        is_loaded: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._app, self._is_loaded = app, is_loaded
         self._policy = policy()
         self._has_metrics = os.environ.get("SPE_METRICS") == "1"
         #: Tab -> bytes of its uploads that are still under way.
@@ -169,6 +174,12 @@ class Guard:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         send = self._with_headers(send)
+        if _READY.search(scope["path"]):
+            problem = operation.unready(self._is_loaded)
+            answer = visitors.PlainTextResponse(
+                problem or "ok", 503 if problem else 200
+            )
+            return await answer(scope, receive, send)
         if _METRICS.search(scope["path"]) and not self._has_metrics:
             refusal = visitors.PlainTextResponse("Not found", 404)
             return await refusal(scope, receive, send)
@@ -176,6 +187,7 @@ class Guard:
         # Streamlit refuses a tab that it does not know before it reads anything.
         if upload and visitors.is_here(upload[1]):
             if not visitors.is_from_browser_of(upload[1], scope):
+                operation.refusals["upload to another browser's tab"] += 1
                 refusal = visitors.PlainTextResponse("Another browser's tab", 403)
                 return await refusal(scope, receive, send)
             if scope["method"] == "PUT":
@@ -206,6 +218,7 @@ class Guard:
                 if not problem:
                     return message
                 n_refused += 1
+                operation.refusals["message"] += 1
                 if n_refused == 1:
                     visitor = {"visitor": visitors.pseudonym_in(scope)}
                     log.warning("A message is dropped: %s", problem, extra=visitor)
@@ -251,6 +264,7 @@ class Guard:
                 raise _Full(problem)
             await self._app(scope, receive_counted, send)
         except _Full as problem:
+            operation.refusals["upload without room"] += 1
             _refused[session] = str(problem)
             visitors.run_again(session)
             refusal = visitors.PlainTextResponse(str(problem), 413)

@@ -73,6 +73,11 @@ def interactive_slot() -> Iterator[int]:
                 _running -= 1
 
 
+def counts() -> dict[str, int]:
+    """How many wait for a turn, and how many have one."""
+    return {"waiting": len(_waiting), "running": _running}
+
+
 def poll_interval(seconds: float) -> float:
     """How long to wait until a page looks again at what goes on."""
     return seconds * (CROWDED_TIMES if time.monotonic() < _crowded_until else 1)

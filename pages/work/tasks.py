@@ -219,6 +219,14 @@ class Task:
         return self._future.result()
 
 
+def counts() -> dict[str, int]:
+    """How many tasks wait in their lines, and how many run."""
+    with _watch_lock:
+        futures = [task._future for task in _watched if not task.done]
+    running = sum(future.running() for future in futures)
+    return {"waiting": len(futures) - running, "running": running}
+
+
 def _line_of(study: Dataset) -> Executor:
     return LARGE_STUDIES if study.frame.size > LARGE_VALUES else STUDIES
 

@@ -33,9 +33,31 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.stats import CounterStat, GaugeStat
+
+from pages.work import operation
 
 #: What a file counts at least: a million empty ones take memory too.
 LEAST_BYTES = 100_000
+
+
+class _Metrics:
+    """The operator's numbers beside Streamlit's, as Streamlit reads them."""
+
+    stats_families = tuple(operation.METRICS)
+
+    def get_stats(self, _: Any) -> dict[str, list[CounterStat | GaugeStat]]:
+        """All of them, by name."""
+        return {
+            name: [_metric(name, *pair) for pair in sorted(values.items())]
+            for name, values in operation.metrics().items()
+        }
+
+
+def _metric(name: str, kind: str, value: int) -> CounterStat | GaugeStat:
+    words, label = operation.METRICS[name]
+    stat = CounterStat if name == "refusals" else GaugeStat
+    return stat(name, value, {label: kind} if label else None, help=words)
 
 
 @asynccontextmanager
@@ -54,6 +76,7 @@ async def send_at_once(_: Any) -> AsyncIterator[None]:
         return create_server(*args, sock=sock, **options)
 
     loop.create_server = create
+    get_instance().stats_mgr.register_provider(_Metrics())
     yield
 
 
