@@ -65,6 +65,7 @@ def test_every_option_and_variable_of_the_server_page_starts_a_server(tmp_path):
         "SPE_DASK": "tcp://127.0.0.1:8786",
         "SPE_FRAME_ANCESTORS": "https://moodle.example.org",
         "SPE_METRICS": "1",
+        "SPE_DRAIN": "600",
         "SPE_OPENML_SERVER": "http://127.0.0.1:9",
         "FORWARDED_ALLOW_IPS": "127.0.0.1",
         "STREAMLIT_SERVER_COOKIE_SECRET": "secret",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import socket
 import subprocess
 import urllib.error
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests import attempts
@@ -25,6 +27,7 @@ PAGE = (ROOT / "assets" / "guide" / "3-server.md").read_text("utf-8")
 VARIABLES = {
     "SPE_FRAME_ANCESTORS": "https://moodle.example.org",
     "SPE_METRICS": "1",
+    "SPE_DRAIN": "600",
     "SPE_OPENML_SERVER": "http://127.0.0.1:9",
     "FORWARDED_ALLOW_IPS": "127.0.0.1",
     "STREAMLIT_SERVER_COOKIE_SECRET": "a secret text",
@@ -167,3 +170,41 @@ def test_a_server_is_ready_when_kernels_are_there_and_files_can_be_written(serve
     served.temporary.with_name("gone").rename(served.temporary)
     with opened(address) as answer:
         assert answer.status == 200
+
+
+def test_a_server_that_ends_takes_no_new_visitors_and_keeps_those_it_has(served):
+    port, server = served.ports[0], served.servers[0]
+    page = f"http://127.0.0.1:{port}/"
+
+    async def visit() -> None:
+        visitor = await first_picture(port)
+        server.send_signal(signal.SIGTERM)
+        for _ in attempts(0.1):
+            status, words = await asyncio.to_thread(refusal, page)
+            if status == 503:
+                break
+        assert b"Load this page again" in words
+        ready = await asyncio.to_thread(refusal, f"{page}_stcore/ready")
+        assert ready == (503, b"The server is about to end.")
+        with pytest.raises(websockets.InvalidStatus):
+            await Visitor(0, port).open()
+        await visitor.move({"mu": 0.1}, dragging=True)
+        assert visitor.errors == []
+
+    with ThreadPoolExecutor() as other:  # this thread may have a browser's loop
+        other.submit(asyncio.run, visit()).result()
+    # The proxy has another server for who comes.
+    with opened(f"http://127.0.0.1:{served.proxy}/_stcore/ready") as answer:
+        assert answer.read() == b"ok"
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(60) == -signal.SIGTERM
+    assert "Traceback" not in served.logs[0].read_text("utf-8")
+
+
+def refusal(address: str) -> tuple[int, bytes]:
+    """Status and words that a browser gets which opens an address."""
+    try:
+        request = urllib.request.Request(address, headers={"Accept": "text/html"})
+        return urllib.request.urlopen(request).status, b""
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read()

@@ -63,6 +63,14 @@ def test_tasks_that_wait_and_run_are_counted():
     line.shutdown()
 
 
+def test_all_tasks_stop_at_a_safe_point_before_the_server_ends():
+    works = [Held(), Held()]
+    begun = [Task(work, line=ThreadPoolExecutor(1)) for work in works]
+    until(lambda: all(work.begun for work in works))
+    tasks.end_all()
+    assert [ended(task).result() for task in begun] == ["stopped", "stopped"]
+
+
 def test_started_by_many_at_once_it_runs_once():
     work, barrier = Held(), threading.Barrier(8)
     task = Task(work)

@@ -140,6 +140,9 @@ _PROXY = (
 )
 
 
+_ENDING = "The server starts anew. Load this page again in half a minute."
+
+
 class _Full(Exception):
     """No room for the rest of an upload."""
 
@@ -169,6 +172,9 @@ class Guard:
             self._is_proxy_named = True
             log.warning(_PROXY, visitors.PROXIES)
         if scope["type"] == "websocket":
+            if operation.draining.is_set():
+                operation.refusals["visit while the server ends"] += 1
+                return await send({"type": "websocket.close", "code": 1012})
             scope = {**scope, "headers": visitors.with_browser(scope)}
             return await self._socket(scope, receive, send)
         if scope["type"] != "http":
@@ -180,6 +186,10 @@ class Guard:
                 problem or "ok", 503 if problem else 200
             )
             return await answer(scope, receive, send)
+        if operation.draining.is_set() and _opens_page(scope):
+            operation.refusals["visit while the server ends"] += 1
+            refusal = visitors.PlainTextResponse(_ENDING, 503, {"Retry-After": "30"})
+            return await refusal(scope, receive, send)
         if _METRICS.search(scope["path"]) and not self._has_metrics:
             refusal = visitors.PlainTextResponse("Not found", 404)
             return await refusal(scope, receive, send)
@@ -332,6 +342,11 @@ class Guard:
             await send(message)
 
         return send_headers
+
+
+def _opens_page(scope: Message) -> bool:
+    """Whether a browser asks for a page, and not for what is in one."""
+    return b"text/html" in dict(scope["headers"]).get(b"accept", b"")
 
 
 def _problem(data: bytes | None) -> str:

@@ -1,12 +1,25 @@
-"""What an operator reads of a server: whether it is ready, and numbers."""
+"""What an operator reads of a server, whether it is ready and numbers, and its end."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
+import signal
+import sys
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
+
+log = logging.getLogger(__name__)
+
+#: Environment variable: the seconds that a server still serves whom it has after
+#: SIGTERM. Containers are killed after ten.
+DRAIN, DRAIN_SECONDS = "SPE_DRAIN", 5.0
+#: Set from SIGTERM on.
+draining = threading.Event()
 
 #: Why something of a visitor was refused -> how often.
 refusals: Counter[str] = Counter()
@@ -22,6 +35,8 @@ METRICS = {
 
 def unready(is_loaded: Callable[[], bool]) -> str:
     """Why no visitor should be sent to this server; empty if it is ready."""
+    if draining.is_set():
+        return "The server is about to end."
     if not is_loaded():
         return "The solvers are being compiled or loaded."
     try:
@@ -42,3 +57,30 @@ def metrics() -> dict[str, dict[str, int]]:
         "drags": import_module("pages.work.slots").counts(),
         "open_descriptors": descriptors,
     }
+
+
+def drain_before_end(loop: asyncio.AbstractEventLoop) -> None:
+    """Have the first SIGTERM end the server later, and the second one at once."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # which gets all signals
+    seconds = float(os.environ.get(DRAIN) or DRAIN_SECONDS)
+    end = signal.getsignal(signal.SIGTERM)
+
+    def drain() -> None:
+        log.warning("no new visitors; the server ends in %g s", seconds)
+        loop.call_later(seconds, end, signal.SIGTERM, None)
+
+    def receive(number: int, frame: object) -> None:
+        if draining.is_set():
+            end(number, frame)
+        else:
+            draining.set()
+            loop.call_soon_threadsafe(drain)  # no log within what it interrupts
+
+    signal.signal(signal.SIGTERM, receive)
+
+
+def stop_tasks() -> None:
+    """Raise the stop flags of all tasks: what runs in other processes ends, too."""
+    if tasks := sys.modules.get("pages.work.tasks"):
+        tasks.end_all()

@@ -77,7 +77,9 @@ async def send_at_once(_: Any) -> AsyncIterator[None]:
 
     loop.create_server = create
     get_instance().stats_mgr.register_provider(_Metrics())
+    operation.drain_before_end(loop)
     yield
+    operation.stop_tasks()
 
 
 def keep_uploads_in_memory() -> None:
