@@ -58,10 +58,12 @@ elif __name__ == "app":
         send_at_once,
         set_log_lines,
         set_navigation,
+        stay_offline,
     )
 
     set_log_lines()
     set_navigation()
+    stay_offline()
     ready = threading.Event()
     guard = Middleware(Guard, is_loaded=ready.is_set)
     app = st.App(__file__, lifespan=send_at_once, middleware=[guard])

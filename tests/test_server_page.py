@@ -62,6 +62,11 @@ def served(tmp_path_factory, tool):
     cluster = Cluster(1)
     variables = VARIABLES | dict.fromkeys(OF_FOLDERS, str(folder))
     variables["SPE_DASK"] = cluster.address
+    # Where a request to another machine would go.
+    way_out = socket.create_server(("127.0.0.1", 0))
+    way_out.setblocking(False)
+    address = f"http://127.0.0.1:{way_out.getsockname()[1]}"
+    variables |= {"http_proxy": address, "https_proxy": address}
     variables["TMPDIR"] = str(folder / "temporary")
     (folder / "temporary").mkdir()
     options = " ".join(OPTIONS).split()
@@ -75,11 +80,17 @@ def served(tmp_path_factory, tool):
         started.append(subprocess.Popen(command, stdout=log, stderr=log))
         temporary = folder / "temporary"
         yield SimpleNamespace(
-            ports=ports, proxy=proxy, logs=logs, servers=started, temporary=temporary
+            ports=ports,
+            proxy=proxy,
+            logs=logs,
+            servers=started,
+            temporary=temporary,
+            way_out=way_out,
         )
     finally:
         for process in started:
             process.kill()
+        way_out.close()
         cluster.close()
 
 
@@ -109,6 +120,16 @@ def test_every_setting_counts(served):
         cookies = " ".join(answer.headers.get_all("Set-Cookie"))
     assert "lb=" in cookies, "the proxy keeps a visitor on one server"
     assert re.search(r"_streamlit_xsrf=[^;]+;.*SameSite=none", cookies, re.IGNORECASE)
+
+
+def test_a_server_looks_for_no_address_of_its_own_elsewhere(served):
+    """Neither when it starts nor for who comes from a page of another site."""
+    for port in served.ports:
+        address = f"http://127.0.0.1:{port}/_stcore/health"
+        with opened(address, Origin="https://another.example.org") as answer:
+            assert "Access-Control-Allow-Origin" not in answer.headers
+    with pytest.raises(BlockingIOError):
+        served.way_out.accept()
 
 
 def metrics_of(port: int) -> dict[str, float]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import streamlit as st
 import streamlit.logger
+import streamlit.net_util
 from google.protobuf.message import DecodeError
 
 # app.py and middleware.py take three of these from here.
@@ -257,6 +258,15 @@ def set_navigation() -> None:
     app.py has called st.navigation.
     """
     PagesManager.uses_pages_directory = False
+
+
+def stay_offline() -> None:
+    """Ask no other machine for this one's address.
+
+    Streamlit does for each request from a page of another site, while all visitors
+    wait; at its start it does not, as .streamlit/config.toml names an address.
+    """
+    streamlit.net_util._external_ip = ""
 
 
 def force_navigation() -> None:
