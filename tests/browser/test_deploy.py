@@ -168,9 +168,11 @@ def proxied(
             command, cwd=tmp_path, stdout=file, stderr=file, env={"HOME": str(tmp_path)}
         )
     url = f"http://127.0.0.1:{port}/explorer"
+    # A name that Streamlit lets in only if the proxy passes it on.
+    site = f"http://school.localhost:{port}/explorer"
     try:
         until_it_answers(f"{url}/_stcore/ready")
-        yield SimpleNamespace(url=url, log=log, cookie=cookie)
+        yield SimpleNamespace(url=url, site=site, log=log, cookie=cookie)
     finally:
         proxy.terminate()
         proxy.wait()
@@ -179,13 +181,13 @@ def proxied(
 @pytest.mark.slow
 def test_a_visitor_behind_a_proxy_drags_and_uploads(opened, proxied, served):
     # The address without its last slash leads to the one with it.
-    page = opened(proxied.url, {}, viewport={"width": 1280, "height": 1000})
+    page = opened(proxied.site, {}, viewport={"width": 1280, "height": 1000})
     settled(page)
-    page.goto(f"{proxied.url}/?data=iris")
+    page.goto(f"{proxied.site}/?data=iris")
     settled(page)
     drag(page, "mu", 0.3, 0.55)
     page.wait_for_url("**/explorer/?*mu=**")
-    page.goto(f"{proxied.url}/data")
+    page.goto(f"{proxied.site}/data")
     page.get_by_text("Upload data").click()
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     # More than the megabyte that nginx takes by itself.
