@@ -58,14 +58,14 @@ _CONDITION = {
     "measure": st.column_config.SelectboxColumn(
         "Read-out", options=[*_MEASURES], format_func=_MEASURES.get
     ),
-    "minus": st.column_config.SelectboxColumn(
-        "Less", options=[*_MEASURES], format_func=_MEASURES.get
-    ),
     "of": st.column_config.SelectboxColumn(
         "When", options=[*_COMPARED], format_func=_COMPARED.get
     ),
     "at_least": st.column_config.NumberColumn("At least"),
     "at_most": st.column_config.NumberColumn("At most"),
+    "minus": st.column_config.SelectboxColumn(
+        "Less", options=[*_MEASURES], format_func=_MEASURES.get
+    ),
 }
 #: What refusals of files call the form's fields, and what the form calls them.
 _AS_LABELS = {
