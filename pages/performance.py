@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.performance import confusion, optimism, sites, subgroups, threshold
+from pages.performance import confusion, errors, optimism, sites, subgroups, threshold
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import await_fit, problems_shown, trained_on
@@ -20,7 +20,7 @@ SECTIONS = {
         "Optimism": optimism.section,
     },
     "regression": {
-        "Errors": subgroups.errors,
+        "Errors": errors.section,
         "Intervals": threshold.probabilities,
         "Subgroups": subgroups.section,
         "Sites and periods": sites.section,

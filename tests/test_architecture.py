@@ -518,7 +518,7 @@ _PLACES = {
     **{
         (name, part): "a regression has one output"
         for name, part in (
-            ("performance/subgroups.py", "rows.scores[:, 0]"),
+            ("performance/errors.py", "rows.scores[:, 0]"),
             ("report/sections.py", '"weight": model.votes[:, 0]'),
             ("explain/contributions.py", "model.votes[:, 0], float"),
             ("explain/prototypes.py", "return model.votes[:, 0]"),

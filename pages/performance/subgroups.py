@@ -1,4 +1,4 @@
-"""Where is it wrong, and for whom: errors row by row, measures group by group."""
+"""For whom is it wrong: measures group by group."""
 
 from __future__ import annotations
 
@@ -19,46 +19,12 @@ from smpcore.datasets import AFTERWARDS, as_csv, list_names, plain_number
 from smpcore.evaluation import (
     FEWEST_ROWS,
     LEVEL,
-    RegressionScores,
     RowMeasure,
     group_rows,
     row_measures,
     subgroups,
 )
-from smpcore.live import BAND_NOTE, define, of_part
-
-
-@st.fragment
-def errors(rows: EvaluatedRows) -> None:
-    """Show each prediction beside the truth, and list the rows by their error."""
-    answers = rows.scores[:, 0]
-    of_rows = rows.data.clusters(rows.part), rows.data.weights(rows.part)
-    scores = RegressionScores(rows.y, answers, *of_rows)
-    lines = of_part(rows.part, scores, rows.data)
-    # The page begins with the first line of the validation rows.
-    for line in lines[rows.part == rows.data.scored_part :]:
-        message(st.markdown, f"{line['name']} {line['value']}: {line['detail']}.")
-    figure = figures.predicted_actual(rows.y, answers, rows.numbers)
-    st.plotly_chart(
-        figure,
-        key="predicted_actual",
-        on_select=partial(_clicked, rows),
-        selection_mode="points",
-        alt=f"Predicted against actual numbers of {len(answers)} {rows.title}; the "
-        "table below has the same numbers",
-    )
-    st.caption("On the line a prediction is right. The rows below: worst first.")
-    places = np.argsort(-scores.errors, kind="stable")
-    columns = {"error": answers - rows.y, "actual": rows.y, "predicted": answers}
-    shown = {name: values[places] for name, values in columns.items()}
-    operating_point.cases(rows, places, shown)
-
-
-def _clicked(rows: EvaluatedRows) -> None:
-    picked = st.session_state["predicted_actual"].selection.points
-    if picked and picked[0].get("customdata") in rows.numbers:
-        widget_state.set_value("case", int(picked[0]["customdata"]))
-
+from smpcore.live import BAND_NOTE, define
 
 _FIRST_COLUMN = Slot[str]("first_column")
 #: Roles in the order in which a column is offered at first.
@@ -69,7 +35,7 @@ _FIRST = ("group", "ignore", "feature", AFTERWARDS, "time", "weight", "target")
 def section(rows: EvaluatedRows) -> None:
     """Choose a column and a measure; compare each group with all other rows."""
     left, right = st.columns(2)
-    names = _columns(rows)
+    names = columns(rows)
     digest = rows.data.dataset.digest
     first = _FIRST_COLUMN.get_or_make(digest, lambda: _default(rows, names))
     column = widget_state.choose_one(
@@ -100,7 +66,7 @@ def section(rows: EvaluatedRows) -> None:
         )
 
 
-def _columns(rows: EvaluatedRows) -> list[str]:
+def columns(rows: EvaluatedRows) -> list[str]:
     """Columns that can make groups: a class has its recall instead."""
     dataset = rows.data.dataset
     hidden = {dataset.target} if dataset.task == "classification" else set()

@@ -90,10 +90,12 @@ from smpcore.datasets.structure import (
     Proposal,
     Suggestion,
     check_fit,
+    column_unit,
     find_duplicates,
     find_structure,
     leaky_features,
     suggest_codes,
+    with_unit,
 )
 from smpcore.datasets.table_formats import (
     TABLE_ENDINGS,

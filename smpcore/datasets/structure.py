@@ -631,6 +631,42 @@ def unit_of(name: str) -> str:
     return match[1] if match else ""
 
 
+def column_unit(dataset: Dataset, name: str) -> str:
+    """Unit of a column, as it was taken on Data or as it stands in its name.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Table with its cleaning.
+    name : str
+        Name of one of its columns, whatever its role is.
+
+    Returns
+    -------
+    str
+        Empty where none is known.
+    """
+    return step_of(dataset.cleaning, name).unit or unit_of(name)
+
+
+def with_unit(dataset: Dataset, name: str) -> str:
+    """Name of a column for an axis, with the unit that does not stand in it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Table with its cleaning.
+    name : str
+        Name of one of its columns, whatever its role is.
+
+    Returns
+    -------
+    str
+    """
+    unit = column_unit(dataset, name)
+    return name if unit in ("", unit_of(name)) else f"{name} [{unit}]"
+
+
 _BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888, -7, -77, -777, -97, -98)
 _ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
 #: -1 is an ordinary number where a column has fewer other values.

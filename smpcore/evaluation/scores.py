@@ -497,6 +497,22 @@ class RegressionScores:
         """Place of the answer that is farthest off."""
         return int(self.errors.argmax())
 
+    def residuals(self) -> pd.DataFrame:
+        """Give each row's residual, the largest errors first.
+
+        Returns
+        -------
+        DataFrame
+            ``residual`` (actual - predicted), ``actual``, ``predicted``, and
+            ``quantile``: that of a standard normal distribution at the residual's rank,
+            (rank - 0.5) / n. The index is the place of the row.
+        """
+        residual, n = self.truth - self.answers, self.rows
+        rows = {"residual": residual, "actual": self.truth, "predicted": self.answers}
+        table = pd.DataFrame(rows)
+        table["quantile"] = ndtri((table["residual"].rank(method="first") - 0.5) / n)
+        return table.iloc[np.argsort(-self.errors, kind="stable")]
+
     def always(self, answer: float) -> float:
         """Give the mean absolute error of one answer to every row."""
         errors = np.abs(self.truth - answer)

@@ -40,6 +40,8 @@ from smpcore.figures.performance import (
     predicted_actual,
     predicted_ranges,
     reliability,
+    residual_quantiles,
+    residuals,
     roc,
 )
 from smpcore.figures.portraits import (

@@ -167,7 +167,7 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
     Of more than 2000 rows evenly spread ones are drawn.
     """
     rows = rows[:: -(-len(rows) // _MOST_POINTS) or 1]
-    x, y = (_axis_values(dataset.frame[name].iloc[rows]) for name in (first, second))
+    x, y = (axis_values(dataset.frame[name].iloc[rows]) for name in (first, second))
     figure, xy = go.Figure(), np.column_stack([x, y])
     if dataset.task == "regression":
         style = {"color": dataset.y[rows], "colorscale": "Cividis", "showscale": True}
@@ -186,7 +186,8 @@ def class_mark(number: int) -> dict[str, str]:
     }
 
 
-def _axis_values(column: pd.Series) -> np.ndarray:
+def axis_values(column: pd.Series) -> np.ndarray:
+    """Numbers of a column, or its texts as plotly may have them."""
     if column.dtype.kind in "if":
         return column.to_numpy()
     return np.array([None if pd.isna(v) else words(v) for v in column], dtype=object)

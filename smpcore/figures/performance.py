@@ -12,6 +12,7 @@ from smpcore.datasets.display_names import plain_number
 from smpcore.figures.charts import (
     GREY,
     OKABE_ITO,
+    axis_values,
     error_bars,
     guide,
     layout,
@@ -23,35 +24,81 @@ from smpcore.figures.charts import (
 _MOST_POINTS = 2000
 
 
-def predicted_actual(
-    truth: np.ndarray, answers: np.ndarray, numbers: np.ndarray
-) -> go.Figure:
-    """Predicted against actual numbers, with the line on which both are the same.
+def predicted_actual(rows: pd.DataFrame, target: str, interval: str = "") -> go.Figure:
+    """Actual against predicted numbers, on axes of one scale.
 
-    Of more than 2,000 rows those with the largest errors and evenly spread others are
-    drawn. The number of a row is ``customdata`` of its point.
+    Rows are `smpcore.evaluation.RegressionScores.residuals` with their numbers as
+    ``row``; with the ends of the intervals of that name as ``low`` and ``high``, these
+    are a band. As scikit-learn's PredictionErrorDisplay draws it.
     """
-    order = np.argsort(-np.abs(answers - truth), kind="stable")
-    half = _MOST_POINTS // 2
-    if len(order) > _MOST_POINTS:
-        spread = np.linspace(half, len(order) - 1, half).astype(int)
-        order = np.concatenate([order[:half], order[spread]])
     figure = go.Figure()
-    both = np.concatenate([truth, answers])
-    limits = [both.min(), both.max()]
-    guide(figure, limits, limits, "predicted = actual")
+    both = rows[["actual", "predicted"]].to_numpy()
+    limits = np.array([both.min(), both.max()])
+    guide(figure, limits, limits, "actual = predicted")
+    if interval:
+        ordered = rows.sort_values("predicted")
+        _band(figure, ordered["predicted"], ordered["low"], ordered["high"], interval)
+    _row_points(figure, rows, "predicted", "actual", f"predicted {target}")
+    limits += 0.04 * np.array([-1, 1]) * max(np.ptp(limits), 1e-9)
+    figure.update_xaxes(range=limits, constrain="domain")
+    return figure.update_yaxes(
+        range=limits,
+        constrain="domain",
+        scaleanchor="x",
+        title=f"actual {words(target)}",
+    )
+
+
+def residuals(rows: pd.DataFrame, column: str, title: str) -> go.Figure:
+    """Residuals (actual - predicted) against a column of their table."""
+    figure = go.Figure()
+    figure.add_hline(0, line={"color": GREY, "dash": "dot"})
+    return _row_points(figure, rows, column, "residual", title)
+
+
+def residual_quantiles(rows: pd.DataFrame) -> go.Figure:
+    """Residuals against quantiles of a normal distribution, a QQ plot.
+
+    The line goes through the quartiles of both, as R's ``qqline``.
+    """
+    figure, x = go.Figure(), rows["quantile"].agg(["min", "max"]).to_numpy()
+    quartiles = rows["residual"].quantile([0.25, 0.75])
+    middle, slope = quartiles.mean(), np.ptp(quartiles) / _NORMAL_QUARTILES
+    guide(figure, x, middle + slope * x, "normal distribution")
+    title = "quantile of a normal distribution"
+    return _row_points(figure, rows, "quantile", "residual", title)
+
+
+#: Between both quartiles of a standard normal distribution.
+_NORMAL_QUARTILES = 1.3489795003921634
+
+
+def _row_points(
+    figure: go.Figure, rows: pd.DataFrame, x: str, y: str, title: str
+) -> go.Figure:
+    """A point a row, its number as ``customdata``.
+
+    Of more than 2,000 rows those with the largest errors, which come first, and evenly
+    spread others are drawn.
+    """
+    half = _MOST_POINTS // 2
+    if len(rows) > _MOST_POINTS:
+        spread = np.linspace(half, len(rows) - 1, half).astype(int)
+        rows = rows.iloc[np.concatenate([np.arange(half), spread])]
+    across = "" if x not in ("actual", "predicted", "quantile") else f"{x} "
     marks(
         figure,
-        np.column_stack([truth, answers])[order],
+        np.column_stack([axis_values(rows[x]), rows[y]]),
         "rows",
-        {"color": OKABE_ITO[0], "size": 7, "opacity": 0.7},
-        customdata=numbers[order],
-        unselected={"marker": {"opacity": 0.7}},
-        hovertemplate="row %{customdata}: actual %{x:.4~r}, predicted %{y:.4~r}"
+        {"color": OKABE_ITO[0], "size": 6, "opacity": 0.8},
+        customdata=rows["row"],
+        unselected={"marker": {"opacity": 0.8}},
+        hovertemplate=f"row %{{customdata}}: {y} %{{y:,.4~r}}, {across}%{{x}}"
         "<extra></extra>",
     )
-    layout(figure, 380, "actual", "predicted")
-    return figure.update_layout(dragmode=False)
+    figure.update_layout(xaxis_hoverformat=",.4~r", xaxis_separatethousands=True)
+    figure.update_layout(yaxis_separatethousands=True)
+    return layout(figure, 380, words(title), y).update_layout(dragmode=False)
 
 
 def group_values(
@@ -216,7 +263,7 @@ def answer_places(
             hoverinfo="skip",
         )
     kinds = (
-        ("rows", rows, {"symbol": "circle", "size": 4, "color": GREY, "opacity": 0.6}),
+        ("rows", rows, {"symbol": "circle", "size": 4, "color": GREY, "opacity": 0.8}),
         ("marked", marked, {"symbol": "x", "size": 9, "color": OKABE_ITO[0]}),
         ("right", right, {"symbol": "star", "size": 15, "color": OKABE_ITO[2]}),
     )
@@ -337,7 +384,13 @@ def reliability(
     return of_shares(figure, f"predicted probability {event}", "observed share")
 
 
-def _band(figure: go.Figure, x: pd.Series, low: pd.Series, high: pd.Series) -> None:
+def _band(
+    figure: go.Figure,
+    x: pd.Series,
+    low: pd.Series,
+    high: pd.Series,
+    name: str = "95 % interval",
+) -> None:
     """The intervals around a line, as an area."""
     for end, shown in ((high, False), (low, True)):
         figure.add_scatter(
@@ -349,7 +402,7 @@ def _band(figure: go.Figure, x: pd.Series, low: pd.Series, high: pd.Series) -> N
             fillcolor="rgba(0, 114, 178, 0.2)",
             hoverinfo="skip",
             showlegend=shown,
-            name="95 % interval",
+            name=name,
         )
 
 

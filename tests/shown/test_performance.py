@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,8 +20,9 @@ from sklearn.metrics import (
     roc_auc_score,
     roc_curve,
 )
+from statsmodels.graphics.gofplots import ProbPlot
 
-from pages.performance import operating_point, optimism, subgroups
+from pages.performance import errors, operating_point, optimism
 from pages.ui.fold_scores import OPTIMISM
 from smpcore import METHODS, prepare, read_table
 from tests.app import (
@@ -320,14 +322,11 @@ def test_a_threshold_for_a_sensitivity_is_the_highest_one():
 
 def test_a_click_on_a_point_chooses_its_row(monkeypatch):
     rows, chosen = SimpleNamespace(numbers=np.array([4, 7])), []
-    monkeypatch.setattr(
-        subgroups.widget_state, "set_value", lambda *of: chosen.append(of)
-    )
+    monkeypatch.setattr(errors.widget_state, "set_value", lambda *of: chosen.append(of))
     for points in ([], [{}], [{"customdata": 5}], [{"customdata": 7}]):
-        state = {"predicted_actual": SimpleNamespace(selection=SimpleNamespace())}
-        state["predicted_actual"].selection.points = points
-        monkeypatch.setattr(subgroups.st, "session_state", state)
-        subgroups._clicked(rows)
+        state = {"chart": SimpleNamespace(selection=SimpleNamespace(points=points))}
+        monkeypatch.setattr(errors.st, "session_state", state)
+        errors._choose_clicked(rows, "chart")
     assert chosen == [("case", 7)]
 
 
@@ -408,13 +407,107 @@ def test_errors(method, data):
     app = section(fit, "Errors")
     truth, answers = fit.truth("validation"), fit.answers("validation")
     places = np.argsort(-np.abs(truth - answers), kind="stable")
-    columns = {"error": answers - truth, "actual": truth, "predicted": answers}
+    residuals = truth - answers
+    columns = {"residual": residuals, "actual": truth, "predicted": answers}
     listed(fit, app.dataframe[0].value, places, columns)
     share = 1 - np.sum((truth - answers) ** 2) / np.sum((truth - truth.mean()) ** 2)
     # The page begins with the error of these rows already.
     (text,) = [e.value for e in app.markdown if e.value.startswith("Validation")]
     root = np.sqrt(np.mean((truth - answers) ** 2))
     says(text, "Validation R² #: root mean squared error #.", share, root)
+    check_residuals(app, fit, places)
+
+
+def charts(app):
+    """Each chart by the first words of its description: traces by name, and axes."""
+    found = {}
+    for chart in app.get("plotly_chart"):
+        spec = json.loads(chart.proto.spec)
+        traces = {trace["name"]: trace for trace in spec["data"]}
+        found[chart.proto.alt.partition(",")[0]] = traces, spec["layout"]
+    return found
+
+
+def numbers_of(values):
+    """Numbers of a trace, which plotly packs."""
+    if isinstance(values, dict):
+        return np.frombuffer(b64decode(values["bdata"]), values["dtype"])
+    return np.array(values)
+
+
+def check_points(traces, x, y, rows):
+    """A point a row, with its number."""
+    points = traces["rows"]
+    np.testing.assert_array_equal(numbers_of(points["customdata"]), rows + 1)
+    if np.asarray(x).dtype.kind == "f":
+        np.testing.assert_allclose(numbers_of(points["x"]), x)
+    else:
+        assert points["x"] == [None if pd.isna(text) else text for text in x]
+    np.testing.assert_allclose(numbers_of(points["y"]).astype(float), y)
+
+
+def check_residuals(app, fit, places):
+    """The four pictures; a QQ plot has statsmodels' quantiles, R's line."""
+    truth, answers = fit.truth("validation")[places], fit.answers("validation")[places]
+    rows, residuals = fit.parts["validation"][places], truth - answers
+    drawn = charts(app)
+    traces, layout = drawn.pop("Actual against predicted")
+    check_points(traces, answers, truth, rows)
+    assert layout["yaxis"]["scaleanchor"] == "x"
+    assert layout["xaxis"]["range"] == layout["yaxis"]["range"]
+    line = traces["actual = predicted"]
+    ends = np.sort(np.r_[truth, answers])[[0, -1]]
+    for axis in "xy":
+        np.testing.assert_array_equal(numbers_of(line[axis]), ends)
+    traces, _ = drawn.pop("Residuals against predicted")
+    check_points(traces, answers, residuals, rows)
+    traces, layout = drawn.pop("QQ plot of the residuals")
+    of_normal = ProbPlot(residuals, a=0.5).theoretical_quantiles
+    order = np.argsort(residuals, kind="stable")
+    quantiles = np.empty(len(rows))
+    quantiles[order] = of_normal
+    check_points(traces, quantiles, residuals, rows)
+    low, high = np.quantile(residuals, [0.25, 0.75])
+    slope = (high - low) / (2 * norm.ppf(0.75))
+    line = traces["normal distribution"]
+    np.testing.assert_allclose(numbers_of(line["x"]), of_normal[[0, -1]])
+    expected = low + slope * (numbers_of(line["x"]) - norm.ppf(0.25))
+    np.testing.assert_allclose(numbers_of(line["y"]), expected)
+    ((name, (traces, _)),) = drawn.items()
+    column = name.removeprefix("Residuals against ")
+    assert column == fit.table.feature_columns[0]
+    check_points(traces, fit.table.frame[column].to_numpy()[rows], residuals, rows)
+
+
+def test_residuals_against_a_category_and_the_interval_as_a_band():
+    """Levels and gaps of the column that is chosen; ends of what is calibrated."""
+    fit = oracle.fit("supersparse", "numbers")
+    frame = fit.table.frame.iloc[fit.parts["validation"]]
+    column = next(n for n in frame if frame[n].dtype.kind not in "if")
+    app = calibrated(section(fit, "Intervals"))
+    app.segmented_control(key="performance_section").set_value("Errors").run()
+    app = sound(app.selectbox(key="residual_column").set_value(column).run())
+    drawn = charts(app)
+    traces, _ = drawn[f"Residuals against {column}"]
+    residuals = fit.truth("validation") - fit.answers("validation")
+    places = np.argsort(-np.abs(residuals), kind="stable")
+    rows = fit.parts["validation"][places]
+    check_points(traces, frame[column].to_numpy()[places], residuals[places], rows)
+    gaps = int(frame[column].isna().sum())
+    lines = [text for text in captions(app) if text.startswith("Not drawn")]
+    assert lines == [f"Not drawn, as their value is missing: {gaps} rows."] * (gaps > 0)
+    calibration = context_of(app).model().calibration
+    half = calibration.half_width(0.9)
+    spec = next(
+        json.loads(chart.proto.spec)["data"]
+        for chart in app.get("plotly_chart")
+        if chart.proto.alt.startswith("Actual")
+    )
+    high, low = (t for t in spec if t["name"] == "90 % interval")
+    answers = np.sort(fit.answers("validation"))
+    for end, sign in ((low, -1), (high, 1)):
+        np.testing.assert_allclose(numbers_of(end["x"]), answers)
+        np.testing.assert_allclose(numbers_of(end["y"]), answers + sign * half)
 
 
 def test_the_first_groups_are_those_of_a_column_with_few_values():
