@@ -22,7 +22,7 @@ from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
 from pages.ui.text import message, short_label
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, report
-from smpcore.datasets import only_compared, plural
+from smpcore.datasets import only_compared, plural, with_unit
 from smpcore.evaluation import group_rows, row_measures
 from smpcore.explain import nearest_examples
 from smpcore.live import TITLES, of_part
@@ -40,6 +40,7 @@ from smpcore.report import (
     numbers_section,
     optimism_section,
     parts_section,
+    residuals_section,
     sample_size_section,
     sites_section,
     stated_section,
@@ -88,6 +89,12 @@ def _subgroups(context: ModelContext) -> Section | None:
     except SmpcoreError as problem:
         return Section("Subgroups", (str(problem),))
     return subgroups_section(grouping, *rows)
+
+
+def _residuals(context: ModelContext, checked: list[str]) -> Section:
+    """Of rows that the model was not fitted on, if there are any."""
+    parts, dataset = rows_of_parts(context, checked or ["train"]), context.data.dataset
+    return residuals_section(context.model, parts, with_unit(dataset, dataset.target))
 
 
 def _studied(
@@ -148,7 +155,9 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
     of_columns = len(context.shape) == 1 and not only_compared(data.dataset)
     every = (
         _parameters(context),
-        confusion_section(model, tables) if of_classes else None,
+        confusion_section(model, tables)
+        if of_classes
+        else _residuals(context, checked),
         _threshold(context),
         _subgroups(context),
         *_studied(context, fold_scores.SITES, sites_section),

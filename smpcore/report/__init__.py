@@ -31,6 +31,7 @@ from smpcore.report.sections import (
     interval_lines,
     numbers_section,
     parts_section,
+    residuals_section,
     sites_section,
     subgroups_section,
     text_rule,

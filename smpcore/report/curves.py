@@ -1,4 +1,4 @@
-"""Curves as SVG that stands in a document by itself: calibration and net benefit."""
+"""Pictures in SVG that stand in a document by themselves: curves, and residuals."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
-from smpcore.readouts import Drawing
+from smpcore.datasets import plain_number
+from smpcore.readouts import READOUTS, Drawing
 
 #: Pixels of the picture, and of the plane with its margins at the left and below.
 _WIDTH, _HEIGHT, _LEFT, _TOP, _SIDE = 460, 290, 52, 12, 230
 _BLUE, _GREY = "#0072b2", "#7f858c"
 _N_TICKS = 6
+#: Rows that a picture shows at most.
+_MOST_MARKS = 500
 
 
 class _Curve(NamedTuple):
@@ -50,7 +54,7 @@ def calibration_chart(bins: pd.DataFrame, smoothed: pd.DataFrame) -> Drawing:
     ]
     drawn = [curve for curve in curves if len(curve.points)]
     axes = "predicted probability", "observed share"
-    return _chart("Calibration", axes, (0.0, 1.0), drawn)
+    return _chart("Calibration", axes, ((0.0, 1.0), (0.0, 1.0)), drawn)
 
 
 def benefit_chart(curve: pd.DataFrame) -> Drawing:
@@ -80,23 +84,103 @@ def benefit_chart(curve: pd.DataFrame) -> Drawing:
         else 0.04 * np.ceil(largest / 0.04)
     )
     axes = "threshold probability", "net benefit"
-    return _chart("Decision curve", axes, (-top / (_N_TICKS - 2), top), curves)
+    limits = (0.0, 1.0), (-top / (_N_TICKS - 2), top)
+    return _chart("Decision curve", axes, limits, curves)
+
+
+def residual_charts(
+    rows: pd.DataFrame, target: str, half_width: float | None
+) -> list[Drawing]:
+    """Draw actual against predicted, residuals against predicted, and their QQ plot.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        From `smpcore.evaluation.RegressionScores.residuals`; of more than 500 rows
+        evenly spread ones are drawn.
+    target : str
+        What is predicted, with its unit.
+    half_width : float, optional
+        Of the 90 % prediction interval, which is drawn as a band.
+
+    Returns
+    -------
+    list of Drawing
+    """
+    spread = np.linspace(0, len(rows) - 1, min(len(rows), _MOST_MARKS)).astype(int)
+    shown = rows.iloc[spread]
+    both = _limits(rows[["actual", "predicted"]])
+    line = pd.DataFrame({"x": both, "y": both})
+    name = "actual = predicted"
+    if half_width is not None and np.isfinite(half_width):
+        line = line.assign(low=line["y"] - half_width, high=line["y"] + half_width)
+        name += ", " + READOUTS["interval"].label
+    of_normal = rows["quantile"].agg(["min", "max"]).to_numpy()
+    quartiles = rows["residual"].quantile([0.25, 0.75]).to_numpy()
+    slope = np.ptp(quartiles) / np.ptp(ndtri([0.25, 0.75]))
+    normal = pd.DataFrame({"x": of_normal, "y": quartiles.mean() + slope * of_normal})
+    zero = line[["x"]].assign(y=0.0)
+    residuals, quantiles = _limits(rows["residual"]), _limits(rows["quantile"])
+    predicted = f"predicted {target:.40}"
+    return [
+        _chart(title, tuple(map(escape, axes)), limits, [guide, _points(shown, *of)])
+        for title, axes, limits, guide, of in (
+            (
+                "Actual against predicted",
+                (predicted, f"actual {target:.40}"),
+                (both, both),
+                _Curve(name, _GREY, line),
+                ("predicted", "actual"),
+            ),
+            (
+                "Residuals against predicted",
+                (predicted, "residual"),
+                (both, residuals),
+                _Curve("actual = predicted", _GREY, zero),
+                ("predicted", "residual"),
+            ),
+            (
+                "QQ plot of the residuals",
+                ("quantile of a normal distribution", "residual"),
+                (quantiles, residuals),
+                _Curve("normal distribution", _GREY, normal),
+                ("quantile", "residual"),
+            ),
+        )
+    ]
+
+
+def _points(rows: pd.DataFrame, x: str, y: str) -> _Curve:
+    points = rows[[x, y]].set_axis(["x", "y"], axis=1)
+    return _Curve("rows", _BLUE, points, "", True)
+
+
+def _limits(values: pd.DataFrame | pd.Series) -> tuple[float, float]:
+    """Round numbers around values, so many round steps apart as there are ticks."""
+    low, high = float(np.min(values)), float(np.max(values))
+    n_steps = _N_TICKS - 1
+    size = 10.0 ** np.floor(np.log10(max(high - low, 1e-9) / n_steps))
+    for step in size * np.array([1, 2, 2.5, 5, 10, 20]):
+        start = step * np.floor(low / step)
+        if start + n_steps * step >= high:
+            break
+    return start, start + n_steps * step
 
 
 def _chart(
     title: str,
     axes: tuple[str, str],
-    limits: tuple[float, float],
+    limits: tuple[tuple[float, float], tuple[float, float]],
     curves: Sequence[_Curve],
 ) -> Drawing:
-    """Curves on a plane whose horizontal axis goes from 0 to 1."""
-    low, high = limits
+    """Curves on a plane between these ends of both axes."""
     frame = f'fill="none" stroke="{_GREY}"'
     parts = [f'<rect x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" {frame}/>']
     for share in np.linspace(0, 1, _N_TICKS):
         x, y = _LEFT + share * _SIDE, _TOP + (1 - share) * _SIDE
-        below = f"{share:.1f}"
-        beside = f"{low + share * (high - low):.2f}"
+        below, beside = (
+            plain_number(round(low + share * (high - low), 12)) for low, high in limits
+        )
         parts.append(_text(x, _TOP + _SIDE + 15, below, "middle"))
         parts.append(_text(_LEFT - 5, y + 4, beside, "end"))
     parts.append(_text(_LEFT + _SIDE / 2, _HEIGHT - 8, axes[0], "middle"))
@@ -109,7 +193,7 @@ def _chart(
         'overflow="hidden">'
     )
     for curve in curves:
-        parts += _drawn(curve, low, high)
+        parts += _drawn(curve, *limits)
     parts.append("</svg>")
     for place, curve in enumerate(curves):
         x, y = _LEFT + _SIDE + 12, _TOP + 12 + 20 * place
@@ -125,15 +209,22 @@ def _chart(
     )
 
 
-def _drawn(curve: _Curve, low: float, high: float) -> list[str]:
+def _drawn(
+    curve: _Curve, across_limits: tuple[float, float], limits: tuple[float, float]
+) -> list[str]:
     """Its band and its line, or its marks, in pixels of the plane."""
+    (left, right), (low, high) = across_limits, limits
 
     def pixels(heights: Iterable[float]) -> list[tuple[str, str]]:
-        across = curve.points["x"] * _SIDE
+        across = (curve.points["x"] - left) / (right - left) * _SIDE
         upwards = (high - np.asarray(heights)) / (high - low) * _SIDE
         return [(f"{x:.1f}", f"{y:.1f}") for x, y in zip(across, upwards, strict=True)]
 
     middle = pixels(curve.points["y"])
+    if curve.marks and "low" not in curve.points:  # dots of a line without length
+        dots = "".join(f"M{x} {y}h0" for x, y in middle)
+        style = 'stroke-width="5" stroke-linecap="round" stroke-opacity="0.6"'
+        return [f'<path d="{dots}" stroke="{curve.color}" {style}/>']
     if "low" not in curve.points:
         return [f'<path d="{_path(middle)}" {_stroke(curve)}/>']
     limits = pixels(curve.points["low"]), pixels(curve.points["high"])

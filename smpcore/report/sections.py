@@ -28,6 +28,7 @@ from smpcore.errors import ExportError
 from smpcore.evaluation import (
     FEWEST_ROWS,
     WILSON,
+    RegressionScores,
     RowMeasure,
     SiteScores,
     calibration_curve,
@@ -48,8 +49,16 @@ from smpcore.evaluation.scores import chosen_rows
 from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
-from smpcore.readouts import READOUTS, Estimate, Section, Shown, Unit, number_text
-from smpcore.report.curves import benefit_chart, calibration_chart
+from smpcore.readouts import (
+    COVERAGE,
+    READOUTS,
+    Estimate,
+    Section,
+    Shown,
+    Unit,
+    number_text,
+)
+from smpcore.report.curves import benefit_chart, calibration_chart, residual_charts
 from smpcore.similarity import SIMILARITIES
 
 #: Packages that a refit depends on.
@@ -543,6 +552,24 @@ def _benefit(
         "the net benefit 0."
     )
     return [words, lines]
+
+
+def residuals_section(
+    model: PrototypeModel, parts: Mapping[str, Rows], target: str
+) -> Section:
+    """Draw the residuals of a regression on the rows of parts, as `confusion_section`.
+
+    `target` is what is predicted, with its unit.
+    """
+    half = model.calibration.half_width(COVERAGE) if model.calibration else None
+    blocks: list[Any] = [
+        "A residual is actual less predicted. QQ plot: sorted residuals against the "
+        "quantiles of a normal distribution; its line goes through both quartiles."
+    ]
+    for title, (X, y, *of_rows) in parts.items():
+        rows = RegressionScores(y, model.predict(X), *of_rows).residuals()
+        blocks += [f"{title}:", *residual_charts(rows, target, half)]
+    return Section("Residuals", blocks)
 
 
 def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import confusion_matrix
+from statsmodels.graphics.gofplots import ProbPlot
 
 from pages.performance import optimism
 from pages.prototypes.score import _TASK
@@ -37,13 +38,18 @@ from tests.smpcore.test_report_manuscript import check_same_numbers, unpacked
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 
-def report(fit, **more):
-    """Tables of the downloaded report by their headings, and its text."""
+def downloaded(fit, **more):
+    """The report as a file."""
     app = section(fit, "Report", **more)
     button = next(b for b in app.button if b.label == "Download the report")
     sound(button.click().run())
     (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
-    document = Document(sent.partition(b"\n")[2].decode())
+    return sent.partition(b"\n")[2].decode()
+
+
+def report(fit, **more):
+    """Tables of the downloaded report by their headings, and its text."""
+    document = Document(downloaded(fit, **more))
     tables = [t for t in document.tables if t]
     return {tuple(t[0]): t[1:] for t in tables}, " ".join(document.texts), tables
 
@@ -141,6 +147,39 @@ def test_the_printed_numbers_are_the_model(method, data):
     answers = np.array(names)[first]
     assert (answers == fit.model.predict(fit.X).astype(str)).all()
     np.testing.assert_allclose(scores, fit.model.scores(fit.X), atol=1e-6)
+
+
+def points_of(html, title):
+    """Points of a picture of the report, by the numbers at both ends of its axes."""
+    svg = html.partition(f'aria-label="{title}"')[2].partition('h0" stroke=')[0]
+    ticks = re.findall(r'text-anchor="(middle|end)">([^<]*)</text>', svg)
+    dots = re.findall(r"M([\d.-]+) ([\d.-]+)h0", svg + "h0")
+    shares = np.array(dots, float) / 230
+    ends = [
+        [float(t) for place, t in ticks[:12] if place == p] for p in ("middle", "end")
+    ]
+    (left, right), (low, high) = ((e[0], e[-1]) for e in ends)
+    x = left + shares[:, 0] * (right - left)
+    return x, high - shares[:, 1] * (high - low), (right - left, high - low)
+
+
+def test_residuals_in_pictures_are_those_of_the_validation_rows():
+    fit = oracle.fit("supersparse", "numbers")
+    html = downloaded(fit)
+    truth, answers = fit.truth("validation"), fit.answers("validation")
+    order = np.argsort(-np.abs(truth - answers), kind="stable")
+    truth, answers = truth[order], answers[order]
+    quantiles = np.empty(len(truth))
+    places = np.argsort(truth - answers, kind="stable")
+    quantiles[places] = ProbPlot(truth, a=0.5).theoretical_quantiles
+    for title, *expected in (
+        ("Actual against predicted", answers, truth),
+        ("Residuals against predicted", answers, truth - answers),
+        ("QQ plot of the residuals", quantiles, truth - answers),
+    ):
+        *shown, sizes = points_of(html, title)
+        for values, right, size in zip(shown, expected, sizes, strict=True):
+            np.testing.assert_allclose(values, right, atol=0.06 / 230 * size)
 
 
 @pytest.mark.parametrize("data", ["numbers", "diabetes"])
