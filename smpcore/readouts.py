@@ -5,6 +5,7 @@ Figure, lessons, trade-off, comparison, export and reports take their keys from 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +18,7 @@ from smpcore.datasets.display_names import plain_number
 __all__ = [
     *("CHIP", "COVERAGE", "LARGEST_ANSWER", "READOUTS", "Caution", "Drawing"),
     *("Estimate", "Readout", "Section", "Shown", "interval_text", "number_text"),
+    "r2_text",
 ]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
@@ -35,7 +37,7 @@ Unit = Literal["%", "target", ""]
 _WRITTEN = {"%": (100, ".1f", " %"), "": (1, ".3f", "")}
 
 
-def number_text(value: float, unit: Unit = "%") -> str:
+def number_text(value: float, unit: Unit = "%", digits: int = 4) -> str:
     """A number as every page and file writes it.
 
     Parameters
@@ -44,6 +46,8 @@ def number_text(value: float, unit: Unit = "%") -> str:
         A share from 0 to 1 where the unit is per cent.
     unit : {"%", "target", ""}
         Per cent, the unit of the target, or a score.
+    digits : int, default=4
+        Significant ones in the unit of the target.
 
     Returns
     -------
@@ -51,13 +55,36 @@ def number_text(value: float, unit: Unit = "%") -> str:
 
     Examples
     --------
-    >>> number_text(0.9125), number_text(53.582, "target"), number_text(0.07, "")
-    ('91.2 %', '53.58', '0.070')
+    >>> number_text(0.9125), number_text(53582.4, "target"), number_text(0.07, "")
+    ('91.2 %', '53,582', '0.070')
     """
     if unit == "target":
-        return plain_number(value)
+        return plain_number(value, digits, ",")
     factor, digits, sign = _WRITTEN[unit]
     return f"{factor * value:{digits}}{sign}"
+
+
+def r2_text(value: float) -> str:
+    """R² in so many digits that it is 1 for predictions without an error only.
+
+    Parameters
+    ----------
+    value : float
+        Share of the variance that is explained, at most 1; NaN where there is none.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> r2_text(0.512), r2_text(0.99996), r2_text(1.0), r2_text(float("nan"))
+    ('0.512', '0.99996', '1.000', 'none')
+    """
+    if not np.isfinite(value):
+        return "none"
+    digits = 3 if value == 1 else max(3, -math.floor(math.log10(1 - value)))
+    return f"{value:.{digits}f}"
 
 
 class Estimate(NamedTuple):
@@ -103,7 +130,8 @@ def interval_text(estimate: Estimate, unit: Unit = "%") -> str:
     if not method:
         return ""
     if unit == "target":
-        return f"{plain_number(low)}–{plain_number(high)}"
+        # Not by `number_text`: this is read at every picture of a drag.
+        return f"{plain_number(low, 4, ',')}–{plain_number(high, 4, ',')}"
     factor, digits, sign = _WRITTEN[unit]
     one, other = f"{factor * low:{digits}}", f"{factor * high:{digits}}"
     if one == other:  # never from 100.0 to 100.0

@@ -31,7 +31,7 @@ from smpcore.datasets import (
 )
 from smpcore.live import BAND_NOTE, Context, Parts, pairs, shortcomings
 from smpcore.model import Calibration
-from smpcore.readouts import READOUTS, Shown, number_text
+from smpcore.readouts import READOUTS, Shown, number_text, r2_text
 
 _FILE = Slot[OpenFile | None]("new_rows")
 _READING = Slot[Task]("reading new_rows")
@@ -43,7 +43,7 @@ def _seen(column: Input) -> str:
     """What the training rows have in a column."""
     if column.kind == "number":
         low, high = plain_number(column.low, 6), plain_number(column.high, 6)
-        return f"{low} to {high} {column.unit}"
+        return f"{low} to {high} {column.unit_beside}".rstrip()
     if column.kind == "text":
         return f"letters {', '.join(column.levels)}; at most {column.width} of them"
     return ", ".join(column.levels[:6])
@@ -330,12 +330,12 @@ def _dependence(
 
 def _errors(errors: evaluation.RegressionScores, data: Parts) -> None:
     shown = Shown(READOUTS["mae"].label, errors.estimate, unit="target")
-    usual = errors.always(data.training_median)
+    usual = number_text(errors.always(data.training_median), "target")
     with st.container(horizontal=True):
-        metric(shown.label, shown.text, width=200)
+        metric(shown.label, shown.text + data.target_unit, width=200)
         metric("95 % interval", shown.interval, width="content")
-        metric(READOUTS["r2"].label, f"{errors.r2:.3f}", width=120)
-        metric("Training-median baseline", plain_number(usual), width=220)
+        metric(READOUTS["r2"].label, r2_text(errors.r2), width=120)
+        metric("Training-median baseline", usual + data.target_unit, width=220)
 
 
 def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:

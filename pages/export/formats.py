@@ -14,7 +14,6 @@ from pages.ui.elements import table as show_table
 from pages.ui.text import escape_markdown
 from smpcore.chips import estimate_costs, needs_conversion
 from smpcore.codegen import SensorRange
-from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     ComparedFormat,
     RegressionScores,
@@ -57,7 +56,7 @@ def shown(results: Mapping[str, ComparedFormat], name: str) -> ComparedFormat:
 def in_words(scores: Scores | RegressionScores) -> str:
     """Score of a part, for a cell."""
     if isinstance(scores, RegressionScores):
-        return plain_number(scores.mae, 6)
+        return number_text(scores.mae, "target", 6)
     return f"{number_text(scores.accuracy)} ({scores.hits} of {scores.rows})"
 
 
@@ -76,7 +75,7 @@ def lines(
         first[title] = in_words(scores)
         if isinstance(scores, RegressionScores):
             always = made.provenance["accuracy"][part]["always_the_training_median"]
-            last[title] = plain_number(always, 6)
+            last[title] = number_text(always, "target", 6)
         else:
             last[title] = number_text(scores.majority)
     rows = [first]

@@ -93,7 +93,7 @@ def with_rest(words: Iterable[str], n_rest: int, between: str = ", ") -> str:
     return between.join(words) + f" and {n_rest:,} more" * (n_rest > 0)
 
 
-def plain_number(value: float, digits: int = 4) -> str:
+def plain_number(value: float, digits: int = 4, separator: str = "") -> str:
     """A number as people write it: 1745 and not 1.74e+03.
 
     Parameters
@@ -102,6 +102,8 @@ def plain_number(value: float, digits: int = 4) -> str:
         The number; NaN and infinities are written as Python writes them.
     digits : int, default=4
         Significant digits; a number has more where it has more before its point.
+    separator : {"", ","}
+        Between thousands.
 
     Returns
     -------
@@ -112,12 +114,14 @@ def plain_number(value: float, digits: int = 4) -> str:
     --------
     >>> plain_number(1745.3), plain_number(-0.012345, 3), plain_number(2.0)
     ('1745', '-0.0123', '2')
+    >>> plain_number(1745.3, separator=",")
+    '1,745'
     """
     value = float(value)
     if not 1.0 <= abs(value) < 1e15:
         return f"{value + 0.0:.{digits}g}"
     before_the_point = len(f"{abs(value):.0f}")
-    return f"{value:.{max(digits, before_the_point)}g}"
+    return f"{value:{separator}.{max(digits, before_the_point)}g}"
 
 
 def plural(count: int, noun: str) -> str:

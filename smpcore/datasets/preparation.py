@@ -22,6 +22,7 @@ from smpcore.datasets.cleaning import (
 from smpcore.datasets.columns import LARGEST, Kind, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import listed, plain_number, shorten_name, shown
+from smpcore.datasets.structure import unit_of
 from smpcore.errors import DatasetError
 
 # One model feature per level: more of them is a text, or an identifier.
@@ -78,6 +79,11 @@ class Input:
     dropped: int = -1
     unit: str = ""
     fixed: bool = False
+
+    @property
+    def unit_beside(self) -> str:
+        """The unit where it does not stand in the name, as in "distance [km] = 14"."""
+        return "" if self.unit == unit_of(self.name) else self.unit
 
     def beyond(self, value: float) -> str:
         """Say that a number is outside of the training range; empty if it is not."""

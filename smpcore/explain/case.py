@@ -30,6 +30,7 @@ from smpcore.explain.flip import (
     smallest_change,
 )
 from smpcore.model import PrototypeModel, chance
+from smpcore.readouts import number_text
 
 #: Values of a number that are tried on each side before the crossing is located.
 _TRIED = 64
@@ -352,7 +353,7 @@ class CaseExplainer:
     def answer(self, split: Contributions) -> str:
         """The predicted class, or the number as text."""
         if self.model.classes is None:
-            return plain_number(split.lead, 5)
+            return number_text(split.lead, "target", 5)
         return self._name(split.winner)
 
     def facts(self, x: np.ndarray, split: Contributions) -> dict[str, str]:
@@ -394,10 +395,10 @@ class CaseExplainer:
 
     def value(self, row: pd.DataFrame, spec: Input, x: np.ndarray) -> str:
         """The value that the model got, and the raw one where that is another."""
-        text, raw = f"{spec.text(x)} {spec.unit}".strip(), row[spec.name].iloc[0]
+        text, raw = f"{spec.text(x)} {spec.unit_beside}".strip(), row[spec.name].iloc[0]
         odd = self.preparation.report_rows(row, [spec.name])
         if odd["missing"][0]:
-            return f"missing, counts as {_filled(spec, x)} {spec.unit}".strip()
+            return f"missing, counts as {_filled(spec, x)} {spec.unit_beside}".strip()
         if spec.kind == "number" and (beyond := spec.beyond(x[spec.first])):
             return f"{text} ({beyond})"
         return f"{raw!s:.50} (unseen)" if odd["unseen"][0] else text
@@ -448,7 +449,7 @@ class CaseExplainer:
         answers = self.model.predict(self.X[places])
         for what, values in (("true value", self.y[places]), ("predicted", answers)):
             texts = [
-                plain_number(v, 5) if self.model.classes is None else str(v)
+                number_text(v, "target", 5) if self.model.classes is None else str(v)
                 for v in values
             ]
             line = {"": what, "this case": ""}

@@ -213,7 +213,7 @@ def columns_beside(
                 figure.add_bar(**shown, x=shares[:_MOST_LEVELS], y=levels, **at)
                 figure.update_yaxes(type="category", title="level", **at)
                 figure.update_xaxes(tickformat=".0%", rangemode="tozero", **at)
-            title = charts.words(f"{one.name} {one.unit}".strip())
+            title = charts.words(f"{one.name} {one.unit_beside}".strip())
             figure.update_xaxes(title=title, title_standoff=2, **at)
             figure.update_yaxes(autorange="reversed", **at)
     charts.layout(figure, height)

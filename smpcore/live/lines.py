@@ -20,7 +20,14 @@ from smpcore.evaluation import RegressionScores, Scores, brier_score, class_numb
 from smpcore.live.parts import Parts
 from smpcore.live.words import MEANINGS, define
 from smpcore.model import PrototypeModel
-from smpcore.readouts import COVERAGE, READOUTS, Shown, interval_text, number_text
+from smpcore.readouts import (
+    COVERAGE,
+    READOUTS,
+    Shown,
+    interval_text,
+    number_text,
+    r2_text,
+)
 
 #: What is calibrated, and its term in the glossary.
 CALIBRATED = {
@@ -59,7 +66,8 @@ def calibration_line(
         low, high = model.intervals(X, COVERAGE).T
         covered = int(((low <= y) & (y <= high)).sum())
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
-        return "interval", f"± {plain_number((high - low)[0] / 2, 3)}", detail
+        half = plain_number((high - low)[0] / 2, 3, ",")
+        return "interval", f"± {half}{data.target_unit}", detail
     y_encoded = class_numbers(y, model.classes)
     score = brier_score(model.probabilities(X), y_encoded, *of_rows)
     n_known = int((y_encoded >= 0).sum())
@@ -173,20 +181,22 @@ def of_part(
 
 def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
-    interval = interval_text(scores.estimate, "target")
-    sure = f"95 % interval {interval}{data.cluster_note}; " if interval else ""
+    # Not by functions for each number: this is read at every picture of a drag.
+    interval, unit = interval_text(scores.estimate, "target"), data.target_unit
+    sure = f"95 % interval {interval}{unit}{data.cluster_note}; "
+    scale = "" if unit else f", in units of {data.dataset.target:.24}"
     detail = (
-        f"mean absolute error of {plural(scores.rows, 'row')}{data.weight_note}, in "
-        f"units of {data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
+        f"mean absolute error of {plural(scores.rows, 'row')}{data.weight_note}"
+        f"{scale}; {sure if interval else ''}{data.median_baselines[part]}"
     )
-    detail_r2 = f"root mean squared error {plain_number(scores.rmse, 3)}"
+    detail_r2 = f"root mean squared error {plain_number(scores.rmse, 3, ',')}{unit}"
     if not np.isfinite(scores.r2):
         same = "undefined, as the target has the same value in all rows"
         detail_r2 = f"{same}; {detail_r2}"
-    r2 = f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none"
+    error = plain_number(scores.mae, 4, ",") + unit
     return [
-        _text(f"{NAMES[part]}_error", plain_number(scores.mae), detail),
-        _text(f"{NAMES[part]}_r2", r2, detail_r2),
+        _text(f"{NAMES[part]}_error", error, detail),
+        _text(f"{NAMES[part]}_r2", r2_text(scores.r2), detail_r2),
     ]
 
 
@@ -195,9 +205,11 @@ def _worst(scores: RegressionScores, data: Parts, part: str) -> dict[str, str]:
     worst = scores.worst
     row = data.dataset.row_numbers(getattr(data.split, part)[worst])
     truth, answer = scores.truth[worst], scores.answers[worst]
-    detail = f"{NAMES[part]} row {row}: true {plain_number(truth)}, predicted "
-    detail += plain_number(answer)
-    return _text("largest_error", plain_number(scores.errors[worst], 3), detail)
+    unit = data.target_unit
+    detail = f"{NAMES[part]} row {row}: true {plain_number(truth, 4, ',')}{unit}, "
+    detail += f"predicted {plain_number(answer, 4, ',')}{unit}"
+    error = plain_number(scores.errors[worst], 3, ",") + unit
+    return _text("largest_error", error, detail)
 
 
 def _classes(

@@ -84,14 +84,20 @@ class Parts:
     @cached_property
     def median_baselines(self) -> dict[str, str]:
         """Error of the training median as the answer to each part, in words."""
-        usual, words = self.training_median, {}
+        usual, words, text = self.training_median, {}, datasets.plain_number
         for part in PARTS:
             off = np.abs(self.of(part)[1] - usual)
             mean = np.average(off, weights=self.weights(part)) if off.size else None
-            error = "" if mean is None else datasets.plain_number(mean, 3)
-            always = f"always {datasets.plain_number(usual, 3)}"
+            error = "" if mean is None else text(mean, 3, ",") + self.target_unit
+            always = f"always {text(usual, 3, ',')}{self.target_unit}"
             words[part] = f"training-median baseline ({always}): {error}"
         return words
+
+    @cached_property
+    def target_unit(self) -> str:
+        """Unit of the number to predict, after a space; empty if it is not known."""
+        unit = datasets.column_unit(self.dataset, self.dataset.target)
+        return f" {unit:.20}" * bool(unit)
 
     @cached_property
     def cluster_summary(self) -> str:

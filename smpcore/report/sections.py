@@ -598,7 +598,7 @@ def interval_lines(
         lines.append(
             {
                 "prediction interval": f"{100 * one.coverage:.0f} %",
-                "width": f"± {plain_number(one.half_width, 6)}",
+                "width": f"± {number_text(one.half_width, 'target', 6)}",
                 "covers": f"{covers.text} ({one.covered} of {one.rows})",
                 "95 % interval": covers.interval,
             }

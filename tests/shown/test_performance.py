@@ -510,6 +510,36 @@ def test_residuals_against_a_category_and_the_interval_as_a_band():
         np.testing.assert_allclose(numbers_of(end["y"]), answers + sign * half)
 
 
+def test_a_number_is_shown_in_its_unit_with_separators():
+    """R² is 1 without any error only; the name of the axis has its unit once."""
+    draw = np.random.default_rng(2)
+    content = pd.DataFrame(draw.uniform(-1, 1, (300, 2)).round(4), columns=["a", "b"])
+    content["price [EUR]"] = (250_000 + 90_000 * content["a"] + content["b"]).round(2)
+    of = read_table(content.to_csv(index=False).encode(), "p.csv")
+    of = of.with_roles({"price [EUR]": "target"}, task="regression")
+    fit = oracle.Fit("supersparse", "numbers", of)
+    app = section(fit, "Errors")
+    truth, answers = fit.truth("validation"), fit.answers("validation")
+    away, usual = np.abs(truth - answers), np.median(fit.truth("train"))
+    (text,) = (c for c in captions(app) if "mean absolute error" in c)
+    says(
+        text,
+        "Validation error # EUR: mean absolute error of # rows; 95 % interval #–# EUR; "
+        "training-median baseline (always # EUR): # EUR.",
+        *(away.mean(), len(away), *oracle.mean_interval(away)),
+        *(usual, np.abs(truth - usual).mean()),
+    )
+    assert f"always {usual:,.0f} EUR" in text.replace("\\", "")
+    share = 1 - np.mean(away**2) / np.var(truth)
+    assert 0.99 < share < 1
+    (text,) = (e.value for e in app.markdown if e.value.startswith("Validation R²"))
+    root = np.sqrt(np.mean(away**2))
+    says(text, "Validation R² #: root mean squared error # EUR.", share, root)
+    assert float(text.replace("\\", "").split(":")[0].split()[-1]) < 1
+    _, layout = charts(app)["Actual against predicted"]
+    assert layout["xaxis"]["title"]["text"] == "predicted price [EUR]"
+
+
 def test_the_first_groups_are_those_of_a_column_with_few_values():
     """Of so many values as twice the rows of a small group, 20, not a number's."""
     values = np.random.default_rng(0).normal(size=(400, 1)).round(6)

@@ -7,12 +7,16 @@ import pandas as pd
 import pytest
 
 from smpcore.datasets import (
+    CleaningStep,
+    column_unit,
     find_duplicates,
     find_structure,
     leaky_features,
     load_dataset,
     make_dataset,
+    prepare,
     split,
+    with_unit,
 )
 from smpcore.datasets.structure import repeated_keys, unit_of
 from tests.smpcore.datasets.cases import made
@@ -314,3 +318,16 @@ def test_what_is_known_afterwards_is_no_input_and_need_not_be_there():
     assert data.feature_columns == ["a"]
     tested = data.with_test(frame[["a", "y"]].iloc[:9])
     assert tested.frame["late"].isna().sum() == 9
+
+
+@pytest.mark.parametrize(("name", "unit"), [("distance [km]", "km"), ("b_cm", "cm")])
+def test_a_unit_that_stands_in_a_name_stands_nowhere_else(name, unit):
+    """Neither behind its values nor on an axis; another unit does."""
+    frame = pd.DataFrame({name: np.arange(40.0), "y": ["a", "b"] * 20})
+    for taken, beside, axis in ((unit, "", name), ("mm", "mm", f"{name} [mm]")):
+        steps = [CleaningStep(name, unit=taken)]
+        of = make_dataset(frame, "t", roles={name: "feature"}, cleaning=steps)
+        (column,) = prepare(of, np.arange(40)).inputs
+        assert (column.unit, column.unit_beside) == (taken, beside)
+        assert column_unit(of, name) == taken
+        assert with_unit(of, name) == axis
