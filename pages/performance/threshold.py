@@ -24,11 +24,13 @@ from smpcore.live import calibration_basis, define
 from smpcore.readouts import Shown
 from smpcore.report import (
     ABOUT_CALIBRATION,
+    BY_PREDICTION,
     CALIBRATED,
     SOFTMAX,
     calibration_lines,
     compared_probabilities,
     interval_lines,
+    quartile_lines,
 )
 
 BASELINE = "training class shares"
@@ -104,12 +106,14 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """How many rows the intervals of a regression cover."""
     of_rows = rows.data.clusters(rows.part), rows.data.weights(rows.part)
     table(interval_lines(model, rows.X, rows.y, *of_rows))
+    st.caption(BY_PREDICTION)
+    table(quartile_lines(model, rows.X, rows.y, *of_rows))
     st.caption(
         f"{calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
         f"95 % interval{rows.data.cluster_note}"
         f"{escape_markdown(rows.data.weight_note)}. These are "
         "out-of-fold residual intervals: their coverage is measured, not guaranteed; "
-        "they are as wide for every row."
+        "they are as wide for every row, and cover fewer where the model errs more."
     )
 
 

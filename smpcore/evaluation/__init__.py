@@ -10,6 +10,7 @@ from smpcore.evaluation.calibrate import (
     interval_coverage,
     net_benefit,
     out_of_fold,
+    quartile_coverage,
     reliability,
     threshold_probability,
 )

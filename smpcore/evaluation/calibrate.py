@@ -53,7 +53,7 @@ from smpcore.evaluation.scores import (
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.model import Calibration, PrototypeModel, log_odds
 from smpcore.model.calibration import CALIBRATORS, FEW_ROWS, N_WIDTHS
-from smpcore.readouts import Estimate
+from smpcore.readouts import COVERAGE, Estimate
 from smpcore.solvers.iterations import STOPPED
 
 
@@ -673,4 +673,48 @@ def interval_coverage(
         half, shares = (high - low)[0] / 2, covered.estimate[:3]
         lines.append((coverage, half, *shares, covered.hits, covered.n))
     names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def quartile_coverage(
+    model: PrototypeModel,
+    X: np.ndarray,
+    y: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """How many rows of each quarter by prediction the usual interval covers.
+
+    An interval that is as wide for every row covers too few where the model errs more.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Regression with a calibration.
+    X : ndarray of shape (n_samples, n_features), user's units
+        Rows that the model has not learned from.
+    y : ndarray of shape (n_samples,)
+        True number of each row.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
+
+    Returns
+    -------
+    DataFrame
+        ``least`` and ``most`` prediction of a quarter, ``share`` covered, ``low`` and
+        ``high`` (Wilson's 95 % interval), ``covered`` and ``rows``. The same
+        predictions are in one quarter, so that there may be fewer than four.
+    """
+    predicted, lines = model.predict(X), []
+    low, high = model.intervals(X, COVERAGE).T
+    inside = (low <= y) & (y <= high)
+    edges = np.quantile(predicted, [0.25, 0.5, 0.75])
+    quarters = np.searchsorted(edges, predicted)
+    for quarter in np.unique(quarters):
+        rows = quarters == quarter
+        of_rows = [None if of is None else of[rows] for of in (clusters, weights)]
+        covered = rate(inside[rows], of_rows[0], weights=of_rows[1])
+        limits, shares = predicted[rows], covered.estimate[:3]
+        lines.append((limits.min(), limits.max(), *shares, covered.hits, covered.n))
+    names = ["least", "most", "share", "low", "high", "covered", "rows"]
     return pd.DataFrame(lines, columns=names)

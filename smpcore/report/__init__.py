@@ -18,6 +18,7 @@ from smpcore.report.resampling import (
 )
 from smpcore.report.sections import (
     ABOUT_CALIBRATION,
+    BY_PREDICTION,
     CALIBRATED,
     SOFTMAX,
     calibration_lines,
@@ -31,6 +32,7 @@ from smpcore.report.sections import (
     interval_lines,
     numbers_section,
     parts_section,
+    quartile_lines,
     residuals_section,
     sites_section,
     subgroups_section,

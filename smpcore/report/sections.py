@@ -40,6 +40,7 @@ from smpcore.evaluation import (
     interval_coverage,
     margins,
     net_benefit,
+    quartile_coverage,
     reliability,
     subgroups,
     threshold_probability,
@@ -581,6 +582,7 @@ def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
     ]
     for title, rows in parts.items():
         blocks += [f"{title}:", interval_lines(model, *rows)]
+        blocks += [BY_PREDICTION, quartile_lines(model, *rows)]
     return Section("Prediction intervals", blocks)
 
 
@@ -592,18 +594,43 @@ def interval_lines(
     weights: np.ndarray | None = None,
 ) -> list[dict[str, str]]:
     """Width of each prediction interval, and how many of some rows it covers."""
-    lines = []
-    for one in interval_coverage(model, X, y, clusters, weights).itertuples():
-        covers = Shown("covers", Estimate(one.share, one.low, one.high, WILSON))
-        lines.append(
-            {
-                "prediction interval": f"{100 * one.coverage:.0f} %",
-                "width": f"± {number_text(one.half_width, 'target', 6)}",
-                "covers": f"{covers.text} ({one.covered} of {one.rows})",
-                "95 % interval": covers.interval,
-            }
-        )
-    return lines
+    return [
+        {
+            "prediction interval": f"{100 * one.coverage:.0f} %",
+            "width": f"± {number_text(one.half_width, 'target', 6)}",
+            **_covers(one),
+        }
+        for one in interval_coverage(model, X, y, clusters, weights).itertuples()
+    ]
+
+
+def quartile_lines(
+    model: PrototypeModel,
+    X: np.ndarray,
+    y: np.ndarray,
+    clusters: np.ndarray | None,
+    weights: np.ndarray | None = None,
+) -> list[dict[str, str]]:
+    """How many rows of each quarter by prediction the usual interval covers."""
+    return [
+        {
+            "predictions": f"{number_text(one.least, 'target')} to "
+            f"{number_text(one.most, 'target')}",
+            **_covers(one),
+        }
+        for one in quartile_coverage(model, X, y, clusters, weights).itertuples()
+    ]
+
+
+def _covers(line: Any) -> dict[str, str]:
+    """A share of rows that are covered, with its interval."""
+    covers = Shown("covers", Estimate(line.share, line.low, line.high, WILSON))
+    counted = f"{covers.text} ({line.covered} of {line.rows})"
+    return {covers.label: counted, "95 % interval": covers.interval}
+
+
+#: What the lines of `quartile_lines` are of.
+BY_PREDICTION = f"{READOUTS['interval'].label}, rows in quarters by their prediction:"
 
 
 #: More numbers make no table that anybody would read.

@@ -340,5 +340,17 @@ def test_the_interval_of_a_number_is_a_quantile_of_residuals():
         says(table.loc[f"{percent} %", "covers"], "# % (# of #)", *counted)
         limits = table.loc[f"{percent} %", "95 % interval"]
         says(limits, "#–# %", *(100 * end for end in ends))
+    half = away[int(np.ceil(0.9 * (len(away) + 1))) - 1]
+    answers = fit.answers("validation")
+    quarters = pd.qcut(answers, 4)
+    lines = app.dataframe[1].value.to_dict("records")
+    for quarter, line in zip(quarters.categories, lines, strict=True):
+        among = quarters == quarter
+        limits = answers[among].min(), answers[among].max()
+        says(line["predictions"], "# to #", *limits)
+        hits, n = (error[among] <= half).sum(), among.sum()
+        says(line["covers"], "# % (# of #)", 100 * hits / n, hits, n)
+        shares = proportion_confint(hits, n, method="wilson")
+        says(line["95 % interval"], "#–# %", *(100 * share for share in shares))
     (words,) = (c.value for c in app.caption if "out-of-fold residual" in c.value)
     assert "coverage is measured, not guaranteed" in words

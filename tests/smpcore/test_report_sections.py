@@ -18,6 +18,7 @@ from smpcore.report import (
     interval_lines,
     numbers_section,
     parts_section,
+    quartile_lines,
     subgroups_section,
     versions_section,
 )
@@ -142,4 +143,6 @@ def test_the_report_of_a_regression_tells_width_and_coverage():
     checked = {"Validation": (X[120:], y[120:], None)}
     section = calibration_section(model, checked, model)
     assert "of 40 training rows" in words_of(section)
-    assert table_of(section) == interval_lines(model, X[120:], y[120:], None)
+    of_rows = X[120:], y[120:], None
+    assert table_of(section) == interval_lines(model, *of_rows)
+    assert table_of(section, 1) == quartile_lines(model, *of_rows)
