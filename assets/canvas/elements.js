@@ -17,7 +17,13 @@ export function say(value, digits = 3) {
   return value < 0 && size ? `−${text}` : text;
 }
 
-/** The same with an explicit sign, for weights. */
+/** R² in so many digits that it is 1 for predictions without an error only. */
+export function sayR2(value) {
+  const digits = value === 1 ? 3 : Math.max(3, -Math.floor(Math.log10(1 - value)));
+  return value.toFixed(digits).replace("-", "−");
+}
+
+/** The number of `say` with an explicit sign, for weights. */
 export const signed = (value) => (value >= ROUNDING ? "+" : "") + say(value);
 
 export const percent = (share) => `${say(Math.round(share * 1000) / 10, 4)} %`;

@@ -2,7 +2,7 @@
 
 import { drawLine, drawNumbers, shareAt, spanOf } from "./chart.js";
 import { nearestIndex } from "./controls.js";
-import { clamp, el, percent, say, setText, sized } from "./elements.js";
+import { clamp, el, percent, say, sayR2, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 /** What the strip draws, in words. */
@@ -132,7 +132,7 @@ export class Strip {
   }
 
   texts({ training, validation, nonzeros, r2 }) {
-    const fit = (name) => (isThere(r2?.[name]) ? `, R² ${say(r2[name], 2)}` : "");
+    const fit = (name) => (isThere(r2?.[name]) ? `, R² ${sayR2(r2[name])}` : "");
     const share = (name, v) => (isThere(v) ? [r2 ? `${name} error ${say(v)}${fit(name)}` : `${name} ${percent(v)}`] : []);
     return [...share("training", training), ...share("validation", validation), `${this.state.path.count} ${nonzeros}`];
   }

@@ -38,3 +38,12 @@ test("the pale path is of one model, whole, and stays while nothing newer is kno
   strip.fade(new Map([[1, knot(2, 5)]]));
   assert.deepEqual(strip.past, [knot(2, 5)]);
 });
+
+test("R² is 1 where no prediction is off only", () => {
+  const strip = Object.assign(Object.create(Strip.prototype), { state: { path: { count: "non-zeros" } } });
+  const shown = (r2) => strip.texts({ training: 26, nonzeros: 3, r2: { training: r2 } })[0];
+  assert.equal(shown(0.998), "training error 26, R² 0.998");
+  assert.equal(shown(0.99996), "training error 26, R² 0.99996");
+  assert.equal(shown(1), "training error 26, R² 1.000");
+  assert.equal(shown(-0.5), "training error 26, R² −0.500");
+});
