@@ -36,7 +36,8 @@ def predicted_actual(rows: pd.DataFrame, target: str, interval: str = "") -> go.
     limits = np.array([both.min(), both.max()])
     guide(figure, limits, limits, "actual = predicted")
     if interval:
-        ordered = rows.sort_values("predicted")
+        spread = np.linspace(0, len(rows) - 1, min(len(rows), _MOST_POINTS))
+        ordered = rows.sort_values("predicted").iloc[spread.astype(int)]
         _band(figure, ordered["predicted"], ordered["low"], ordered["high"], interval)
     _row_points(figure, rows, "predicted", "actual", f"predicted {target}")
     limits += 0.04 * np.array([-1, 1]) * max(np.ptp(limits), 1e-9)

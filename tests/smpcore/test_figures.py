@@ -19,6 +19,7 @@ from smpcore import (
     split,
 )
 from smpcore.datasets import make_dataset
+from smpcore.evaluation import RegressionScores
 from smpcore.figures.charts import CLASS_COLORS, class_mark
 from smpcore.model import History
 from smpcore.model.portraits import as_image
@@ -514,3 +515,18 @@ def test_the_legend_has_room_for_every_class_on_a_phone():
     assert few.layout.height == 60
     assert many.layout.height > 80
     assert many.layout.legend.maxheight == 1.0
+
+
+def test_of_many_rows_the_worst_and_some_others_are_drawn():
+    """As many as a browser takes, whatever they are drawn against; the band, too."""
+    truth = np.linspace(0, 1, 9_000)
+    rows = RegressionScores(truth, truth[::-1]).residuals()
+    rows = rows.assign(row=rows.index, low=rows["predicted"] - 1, high=2.0)
+    drawn = (
+        figures.predicted_actual(rows, "y", "band"),
+        figures.residual_quantiles(rows),
+    )
+    for figure in (*drawn, figures.residuals(rows, "predicted", "y")):
+        assert max(len(trace.x) for trace in figure.data) == 2_000
+        points = next(trace for trace in figure.data if trace.name == "rows")
+        assert {*rows["row"][:1_000], rows["row"].iloc[-1]} <= {*points.customdata}
