@@ -41,10 +41,12 @@ def _page(content: bytes, name: str = "r.parquet", **query: str) -> AppTest:
 
 def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch):
     begun = []
-    start = studies.SweepJob.start
+    begin = studies.SweepJob._begin
     _page(content)  # what is not in the file is swept before
     monkeypatch.setattr(
-        studies.SweepJob, "start", lambda job: begun.append(job.key) or start(job)
+        studies.SweepJob,
+        "_begin",
+        lambda job: begun.append(job.key) or begin(job),
     )
     app = _page(content)
     assert "144 fits of SMP" in said(app) and "SMaLL" in said(app)

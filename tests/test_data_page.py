@@ -18,7 +18,7 @@ from pages.state.app_figure import set_values
 from pages.state.host import resolve
 from pages.ui import files
 from pages.work import file_process, server_files
-from pages.work.file_process import FairLine
+from pages.work.fair_line import Client, FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
 from smpcore.live import MINE, Choice
@@ -53,7 +53,7 @@ def held(monkeypatch):
     line, go = FairLine(1, "held"), threading.Event()
     monkeypatch.setattr(file_process, "LINE", line)
     monkeypatch.setattr(files, "QUICK_SECONDS", 0.0)
-    first = line.submit(go.wait, 60, owner="another visitor")
+    first = line.submit(go.wait, 60, owner=Client("another", "visitor"))
     yield lambda: (
         go.set(),
         first.result(10),

@@ -299,6 +299,8 @@ def is_waiting(
     ``reached`` says what the progress stands for.
     """
     task.join()  # the tab may have lost its connection for a while
+    if not stoppable and task.was_left:
+        task.start()
     waiting = not task.wait(seconds)
     if waiting:
         _show_progress(task, words, task.leave if stoppable else None, reached)

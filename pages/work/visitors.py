@@ -77,7 +77,8 @@ async def send_at_once(_: Any) -> AsyncIterator[None]:
         return create_server(*args, sock=sock, **options)
 
     loop.create_server = create
-    get_instance().stats_mgr.register_provider(_Metrics())
+    if exists():
+        get_instance().stats_mgr.register_provider(_Metrics())
     operation.drain_before_end(loop)
     yield
     operation.stop_tasks()
