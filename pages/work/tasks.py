@@ -118,7 +118,7 @@ class Task:
                 self._begin()
 
     def join(self, owner: object = None) -> None:
-        """Want it too while it runs; who left it must start it, who lost it need not."""
+        """Want it too while it runs; who left it starts it, who lost it need not."""
         owner = visitor() if owner is None else owner
         if owner in self._lost:
             self._lost.discard(owner)
