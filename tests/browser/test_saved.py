@@ -34,10 +34,8 @@ def opened_file(chromium, tmp_path):
     assert errors == []
 
 
-def saved(page, more=""):
+def saved(page):
     page.get_by_role("button", name="Save as a page").click()
-    if more:
-        page.get_by_text(more).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Save", exact=True).click()
     return download.value
@@ -93,16 +91,3 @@ def test_a_frame_shows_the_figure_without_the_bar_of_pages(visit):
     for name in ("Performance", "Export"):
         expect(page.get_by_role("link", name=name, exact=True)).to_have_count(0)
     expect(page.get_by_role("button", name="Save and open")).to_have_count(0)
-
-
-def test_a_second_slider_is_dragged_in_the_file(visit, opened_file):
-    page = opened_file(saved(visit("?data=moons&method=smp"), "With a second slider"))
-    canvas = page.locator("canvas[data-knots]")
-    expect(canvas).to_have_attribute("data-knots", "17")
-    page.get_by_role("slider", name="Merge prototypes (λ)", exact=True).press("Home")
-    slider = page.get_by_role("slider", name="Switch features off (μ)", exact=True)
-    slider.press("End")
-    expect(canvas).to_have_attribute("data-knots", "17")
-    expect(
-        page.locator("dl.four > div").filter(has_text="Columns used")
-    ).to_contain_text("0 of 2")
