@@ -231,6 +231,20 @@ def test_a_tab_that_lost_its_connection_has_its_work_go_on(monkeypatch):
     assert work.begun == 2
 
 
+def test_a_tab_that_is_back_begins_nothing_that_others_have_finished(monkeypatch):
+    work = Held()
+    monkeypatch.setattr(tasks, "visitor", lambda: "tab")
+    monkeypatch.setattr(tasks, "is_here", lambda owner: owner != "tab")
+    task = Task(work)
+    until(lambda: work.begun)
+    task.join("other")
+    tasks._let_go({(id(task), "tab")})
+    work.go.set()
+    assert ended(task).result() == "done"
+    task.join()
+    assert task.done and work.begun == 1
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have no priorities")
 def test_who_goes_through_a_large_file_steps_back():
     def priority():

@@ -122,7 +122,8 @@ class Task:
         owner = visitor() if owner is None else owner
         if owner in self._lost:
             self._lost.discard(owner)
-            self.start(owner)
+            if self.was_left:  # what others have finished is not begun anew
+                self.start(owner)
         with self._lock:
             if owner not in self._left and not self.done:
                 self._owners.add(owner)

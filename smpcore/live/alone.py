@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.errors import SmpcoreError
 from smpcore.live.choice import BUNDLED, Choice
 from smpcore.live.computed import Computed, remember
 from smpcore.live.host import Host
@@ -43,7 +42,7 @@ class Fit:
         """Fit from the start."""
         self.estimator: Any = None
         self.bounds: Any = None
-        self._error: SmpcoreError | None = None
+        self._error: Exception | None = None
         self._flag, self.progress = np.zeros(1, np.int64), np.zeros(1)
         self._began = time.monotonic()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -59,7 +58,7 @@ class Fit:
             self.estimator = estimator.solve(
                 problem, stop=self._flag, progress=self.progress
             )
-        except SmpcoreError as error:
+        except Exception as error:  # who asks for the fit gets it
             self._error = error
 
     @property
@@ -84,7 +83,9 @@ class Fit:
         return self.estimator is not None
 
     def finished(self) -> Any:
-        """The estimator, after a wait."""
+        """The estimator, after a wait; what was stopped is begun anew."""
+        if self.was_stopped:
+            self.restart()
         self.ready(None)
         return self.estimator
 

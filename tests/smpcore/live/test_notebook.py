@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, make_moons
 
 import smpcore
 from smpcore import METHODS, SMaLLClassifier, SMPClassifier, SmpcoreError
-from smpcore.live import notebook
+from smpcore.live import STOPPED, notebook
 from tests.test_live import unpacked
 
 
@@ -124,6 +124,14 @@ def test_a_long_fit_goes_on_in_a_thread_and_can_be_stopped(moons, monkeypatch):
     assert cell.say("poll")["job"]
     cell.say("stop")
     assert not cell.last["picture"]["canonical"]
+    fitted = cell.figure.model_
+    assert fitted.history_.status != STOPPED and fitted.C == 0.4, "never a stopped one"
+
+
+def test_what_goes_wrong_in_a_fit_is_raised(moons, monkeypatch):
+    monkeypatch.setattr(SMPClassifier, "solve", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        _ = smpcore.explore(*moons, method="smp").model_
 
 
 def test_a_notebook_without_its_kernel_has_the_last_picture(moons):
