@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import streamlit as st
+
 from pages.ui.elements import component
-from smpcore.live import STYLE
+from smpcore.live import FOLDER, STYLE
+
+
+@cache
+def _script() -> Callable[..., Any]:
+    script = (FOLDER / "figure.js").read_text("utf-8")
+    return st.components.v2.component("figure", js=script)
 
 
 def figure_script() -> None:
     """Mount the figure's script, unseen: answers to a drag go without its 100 kB."""
-    component("figure")(key="figure_script", data=STYLE)
+    _script()(key="figure_script", data=STYLE)
 
 
 def live_figure(

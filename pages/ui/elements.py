@@ -22,7 +22,7 @@ from pages.state.session import OutgoingFile, Slot
 from pages.ui.text import escape_markdown, message
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures
-from smpcore.live import FOLDER, Context, help_of
+from smpcore.live import Context, help_of
 from smpcore.readouts import Section
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -30,10 +30,8 @@ ASSETS = Path(__file__).parents[2] / "assets"
 
 @cache
 def component(name: str) -> Callable[..., Any]:
-    """Streamlit's component of ``assets/<name>.js``; the figure's is the library's."""
-    folder = FOLDER if name == "figure" else ASSETS
-    endings = ("js",) if name == "figure" else ("html", "css", "js")
-    beside = {ending: folder / f"{name}.{ending}" for ending in endings}
+    """Streamlit's component of ``assets/<name>.js``."""
+    beside = {ending: ASSETS / f"{name}.{ending}" for ending in ("html", "css", "js")}
     texts = {k: path.read_text("utf-8") for k, path in beside.items() if path.exists()}
     return st.components.v2.component(name, **texts)
 

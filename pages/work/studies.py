@@ -353,10 +353,8 @@ class MapJob(Task):
         for k in range(figures.FOLDS):
             if stop[0]:
                 break
-            out, model = (
-                np.flatnonzero(part == k),
-                self._default_model(train[part != k]),
-            )
+            out = np.flatnonzero(part == k)
+            model = self._default_model(train[part != k])
             columns = np.arange(n_outputs)
             if classes is not None:
                 columns = evaluation.class_numbers(model.classes, classes)

@@ -6,10 +6,9 @@ from smpcore.live.choice import (
     NO_QUESTION,
     VIEW_KINDS,
     Choice,
-    view_kinds,
 )
 from smpcore.live.computed import Computed, remember
-from smpcore.live.context import ANSWERS, Context, SliderRanges, resolve
+from smpcore.live.context import ANSWERS, Context, resolve
 from smpcore.live.controls import live_controls
 from smpcore.live.figure import BACKGROUND, CANONICAL_SECONDS, Figure, Shown
 from smpcore.live.host import Drawing, Host
@@ -33,8 +32,8 @@ from smpcore.live.lines import (
 )
 from smpcore.live.messages import Message, Number, Record, pack, read_message
 from smpcore.live.page_file import FOLDER, STYLE, saved_page, second_control
-from smpcore.live.parts import PARTS, STOPPED, Pairs, Parts, in_key, pairs, short_digest
-from smpcore.live.points import EDITABLE_ROWS, FAR, STEPS, changed, is_editable
+from smpcore.live.parts import PARTS, STOPPED, Pairs, Parts, in_key, pairs
+from smpcore.live.points import EDITABLE_ROWS, FAR, STEPS, changed
 from smpcore.live.scene import Scene, flat_window, laid_out_rows, laying_out
 from smpcore.live.settings import (
     OPERATING,

@@ -70,8 +70,10 @@ def saved_page(
     """
 
     def paint(row: int, estimator: Any, value: float) -> dict[str, Any]:
+        about = {"canonical": True, "coarse": None, "ms": 0.0, "value": value}
         with turn():
-            painted = _painted(context, scene, estimator, value)
+            fitted = context.of_outcome(estimator)
+            painted = picture(fitted, scene, context.data, coded=True) | about
         painted["chain"] = f"saved {row}"
         return painted if with_rows else _without_rows(painted)
 
@@ -81,7 +83,7 @@ def saved_page(
     rows, at = _rows(context, other)
     places, _ = _values(context, param, seconds * len(rows))
     if other:
-        places = places[:: -(-len(places) // MOST_BESIDE)]
+        places = _spread(places, MOST_BESIDE)
     window = context.host.studies.view(context.data, context.view)
     scene = Scene(context.data, window, context.open_test)
     grid = []
@@ -173,9 +175,9 @@ def _values(
         off_path = method.off_path(values, data.dataset.task)
         places = method.grid(limits[method.path])
         most = max(FEW, int(SECONDS / max(seconds, 1e-3)))
-        some = np.linspace(0, len(places) - 1, min(most, len(places)))
-        places = places[some.round().astype(int)]
-        return places, lambda at: computed.path_point(data, method.key, off_path, at)
+        return _spread(places, most), lambda at: computed.path_point(
+            data, method.key, off_path, at
+        )
 
     def solve(value: float) -> Any:
         now = {**values, param.name: param.clean(value)}
@@ -186,13 +188,10 @@ def _values(
     return np.geomspace(low, high, FEW), solve
 
 
-def _painted(
-    context: Context, scene: Scene, estimator: Any, value: float
-) -> dict[str, Any]:
-    estimator = context.of_outcome(estimator)
-    about = {"canonical": True, "coarse": None, "ms": 0.0}
-    painted = picture(estimator, scene, context.data, coded=True)
-    return painted | about | {"value": value}
+def _spread(places: np.ndarray, most: int) -> np.ndarray:
+    """So many of some values at most, the first and the last among them."""
+    some = np.linspace(0, len(places) - 1, min(most, len(places)))
+    return places[some.round().astype(int)]
 
 
 #: Of a picture and of its prototypes: what is said row by row.
