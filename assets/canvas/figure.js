@@ -362,7 +362,7 @@ export class Figure {
       report.read(place, index, star, speak);
       if (place !== plot.cursor) return;
       report.tables(); // the table has the code of the row that is pinned
-      this.transport.select?.(place ? (this.state.scene.points.row[index] ?? -1) : -1);
+      this.transport.select?.(place ? (this.state.scene.points.number[index] ?? 0) : 0);
     });
   }
 

@@ -2,7 +2,7 @@
 
 import { Figure } from "./figure.js";
 
-class Place {
+export class Place {
   constructor(model, el) {
     this.model = model;
     const host = document.createElement("div");
@@ -26,10 +26,10 @@ class Place {
 
   begin() {}
 
-  /** A row was pinned in the picture, by its number from 0; -1: none is. */
-  select(row) {
-    if (row === (this.model.get("selected")[0] ?? -1)) return;
-    this.model.set("selected", row < 0 ? [] : [row]);
+  /** A row was pinned in the picture, by its number in the caller's table, from 1; 0: none is. */
+  select(number) {
+    if (number - 1 === (this.model.get("selected")[0] ?? -1)) return;
+    this.model.set("selected", number ? [number - 1] : []);
     this.model.save_changes();
   }
 
