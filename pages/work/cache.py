@@ -8,7 +8,6 @@ students who ask for the same thing have it computed once.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,7 +15,7 @@ from weakref import WeakKeyDictionary
 from pages.work.store import KEEP_SECONDS, Store
 from pages.work.warmup import uncompiled
 from smpcore import Dataset, datasets, load_dataset
-from smpcore.live import Computed, Pairs, Parts, in_key
+from smpcore.live import Computed, Pairs, Parts, count_in_key, in_key
 
 #: Visitors' tables whose results are kept, at most, if each has as many as it may.
 MOST_PRIVATE = 200
@@ -32,20 +31,19 @@ def memo(max_entries: int) -> Callable[[Callable], Callable]:
     """Remember the results of a function of (data set or parts, plain values, ...).
 
     Those of a visitor's table are for whoever has it, an eighth as many: see `forget`.
-    An argument whose name begins with _ follows from the others.
+    Its arguments are as `count_in_key` says.
     """
     most_owned = max(4, max_entries // 8)
 
     def decorate(function: Callable) -> Callable:
-        names = inspect.signature(function).parameters
-        nin_key = sum(not name.startswith("_") for name in names)
+        n_in_key = count_in_key(function)
         shared = Store(max_entries)
         private = Store(MOST_PRIVATE * most_owned, most_owned, KEEP_SECONDS)
         _private.append(private)
 
         @functools.wraps(function)
         def call(*values: Any) -> Any:
-            key = tuple(map(in_key, values[:nin_key]))
+            key = tuple(map(in_key, values[:n_in_key]))
             make = functools.partial(function, *values)
             dataset = values[0]
             if isinstance(dataset, Parts):

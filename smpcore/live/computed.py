@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from smpcore import datasets, errors
 from smpcore.datasets import Dataset
-from smpcore.live.parts import Parts, in_key
+from smpcore.live.parts import Parts, count_in_key, in_key
 from smpcore.methods import METHODS
 
 #: What remembers the last results of a function, so many of them.
@@ -22,12 +21,11 @@ Memo = Callable[[int], Callable[[Callable], Callable]]
 def remember(max_entries: int) -> Callable[[Callable], Callable]:
     """Remember the last results of a function of (data set or parts, plain values).
 
-    An argument whose name begins with _ follows from the others.
+    Its arguments are as `count_in_key` says.
     """
 
     def decorate(function: Callable) -> Callable:
-        names = inspect.signature(function).parameters
-        n_in_key = sum(not name.startswith("_") for name in names)
+        n_in_key = count_in_key(function)
         results: OrderedDict[tuple, Any] = OrderedDict()
 
         @functools.wraps(function)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -160,3 +161,9 @@ def in_key(value: Any) -> Any:
     if isinstance(value, datasets.Split):
         return value.key
     return pairs(value) if isinstance(value, Mapping) else value
+
+
+def count_in_key(function: Callable) -> int:
+    """How many arguments are a key: what begins with _ follows from the others."""
+    names = inspect.signature(function).parameters
+    return sum(not name.startswith("_") for name in names)
