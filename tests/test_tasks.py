@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -63,7 +64,9 @@ def test_tasks_that_wait_and_run_are_counted():
     line.shutdown()
 
 
-def test_all_tasks_stop_at_a_safe_point_before_the_server_ends():
+def test_all_tasks_stop_at_a_safe_point_before_the_server_ends(monkeypatch):
+    # Without those that pages of other tests have begun.
+    monkeypatch.setattr(tasks, "_watched", weakref.WeakSet())
     works = [Held(), Held()]
     begun = [Task(work, line=ThreadPoolExecutor(1)) for work in works]
     until(lambda: all(work.begun for work in works))
@@ -160,6 +163,20 @@ def test_what_was_stopped_runs_until_it_has_ended():
     assert task.running
     go.set()
     assert not ended(task).running
+
+
+def test_who_comes_anew_begins_what_others_have_stopped():
+    """Compare showed a newcomer "Stopped." for what another visitor had left."""
+    work = Held()
+    task = Task(work)
+    until(lambda: work.begun)
+    task.leave()
+    assert ended(task).result() == "stopped"
+    task.join()
+    assert task.done, "who pressed Stop begins nothing by looking"
+    task.join("newcomer")
+    work.go.set()
+    assert ended(task).result() == "done" and work.begun == 2
 
 
 def test_who_left_does_not_come_back_by_looking():

@@ -78,7 +78,6 @@ class Task:
         self._lock = threading.Lock()
         self._owners: set[object] = set()
         self._left: set[object] = set()
-        self._lost: set[object] = set()
         self._future: Future | None = None
         self.start()
 
@@ -118,28 +117,19 @@ class Task:
                 self._begin()
 
     def join(self, owner: object = None) -> None:
-        """Want it too while it runs; who left it starts it, who lost it need not."""
+        """Want it too until it is done; who left it has to start it."""
         owner = visitor() if owner is None else owner
-        if owner in self._lost:
-            self._lost.discard(owner)
-            if self.was_left:  # what others have finished is not begun anew
-                self.start(owner)
-        with self._lock:
-            if owner not in self._left and not self.done:
-                self._owners.add(owner)
+        if owner not in self._left and (self.was_left or not self.done):
+            self.start(owner)
 
     def leave(self, owner: object = None) -> None:
         """Want it no longer; the last owner who leaves ends it."""
         owner = visitor() if owner is None else owner
         self._left.add(owner)
-        self._drop(owner)
+        self.lose(owner)
 
     def lose(self, owner: object) -> None:
         """Go on without an owner, or end; one who comes back joins it again."""
-        self._lost.add(owner)
-        self._drop(owner)
-
-    def _drop(self, owner: object) -> None:
         with self._lock:
             self._owners.discard(owner)
             if not self._owners:
