@@ -89,7 +89,9 @@ def _edit_cell(
 ) -> Visit:
     """A click on the first cell of a row, arrow keys, Enter, and an edit."""
     grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True).first
-    cell = grid.locator("[data-testid^=glide-cell-]").nth(5 * row + column)
+    cell = grid.locator(f"[data-testid^=glide-cell-][data-testid$='-{row}']").nth(
+        column
+    )
     visit.doing = f"edit cell {column + 1} of row {row + 1} to {text!r}"
     for _ in attempts():  # a grid that is drawn anew meanwhile hears no key
         expect(cell).to_be_attached()
