@@ -6,10 +6,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from urllib.request import urlopen
 
 import pytest
-from streamlit.config import get_config_options
 
 import smpcore
 from pages.state import table_store
@@ -17,7 +15,6 @@ from pages.work import classes, middleware, study_pool
 from smpcore import METHODS, list_datasets, load_dataset
 from smpcore.datasets import limits, parquet
 from tests.app import opened, said
-from tests.bench.classroom import free_port, start_server
 from tests.guide import GUIDE, ROOT, blocks
 
 README = (ROOT / "README.md").read_text("utf-8")
@@ -53,33 +50,6 @@ def _commands() -> list[str]:
     texts = [README, *PAGES.values()]
     shells = [x for text in texts for x in re.findall(r"```sh\n(.*?)```", text, re.S)]
     return [line.split("  #")[0] for block in shells for line in block.splitlines()]
-
-
-def test_every_option_and_variable_of_the_server_page_starts_a_server(tmp_path):
-    options = re.findall(r"`(--server\.\w+) ([\w.]+)", PAGES["server"])
-    assert {name for name, _ in options} == {*re.findall(r"--[\w.]+", PAGES["server"])}
-    port = str(free_port())
-    given = [part.replace("8501", port) for option in options for part in option]
-    values = {
-        **dict.fromkeys(("SPE_DATA", "SPE_LESSONS"), str(tmp_path)),
-        "SPE_DASK": "tcp://127.0.0.1:8786",
-        "SPE_FRAME_ANCESTORS": "https://moodle.example.org",
-        "SPE_METRICS": "1",
-        "SPE_DRAIN": "600",
-        "SPE_OPENML_SERVER": "http://127.0.0.1:9",
-        "FORWARDED_ALLOW_IPS": "127.0.0.1",
-        "STREAMLIT_SERVER_COOKIE_SECRET": "secret",
-    }
-    named = re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", PAGES["server"])
-    assert {*named} == values.keys()
-    assert get_config_options()["server.cookieSecret"].env_var in values
-    with (tmp_path / "log").open("wb") as log:
-        server = start_server(int(port), log, given, **values)
-    with urlopen(f"http://127.0.0.1:{port}/_stcore/metrics") as metrics:
-        assert metrics.status == 200
-    server.kill()
-    server.wait()
-    assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
 
 
 def test_every_command_is_one_that_a_test_knows():

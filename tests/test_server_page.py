@@ -17,6 +17,7 @@ import pytest
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from pages.work import operation
 from tests import attempts
 from tests.bench.classroom import Visitor, first_picture, free_port, start_server
 from tests.clusters import Cluster
@@ -229,3 +230,12 @@ def refusal(address: str) -> tuple[int, bytes]:
         return urllib.request.urlopen(request).status, b""
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read()
+
+
+def test_a_time_that_is_none_is_said_and_ours_is_taken(caplog):
+    """It was a traceback at the start."""
+    assert [operation.drain_seconds(text) for text in ("", "0", "2.5")] == [5, 0, 2.5]
+    for text in ("soon", "-1", "nan", "inf"):
+        caplog.clear()
+        assert operation.drain_seconds(text) == 5
+        assert f"SPE_DRAIN: {text!r} is no number of seconds" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import signal
 import sys
@@ -59,11 +60,25 @@ def metrics() -> dict[str, dict[str, int]]:
     }
 
 
+def drain_seconds(text: str) -> float:
+    """The operator's seconds; ours, with a line in the log, if that is no time."""
+    try:
+        seconds = float(text or DRAIN_SECONDS)
+        if 0 <= seconds < math.inf:
+            return seconds
+    except ValueError:
+        pass
+    log.warning(
+        "%s: %r is no number of seconds; %g is taken", DRAIN, text, DRAIN_SECONDS
+    )
+    return DRAIN_SECONDS
+
+
 def drain_before_end(loop: asyncio.AbstractEventLoop) -> None:
     """Have the first SIGTERM end the server later, and the second one at once."""
     if threading.current_thread() is not threading.main_thread():
         return  # which gets all signals
-    seconds = float(os.environ.get(DRAIN) or DRAIN_SECONDS)
+    seconds = drain_seconds(os.environ.get(DRAIN, ""))
     end = signal.getsignal(signal.SIGTERM)
 
     def drain() -> None:
