@@ -1,12 +1,11 @@
-"""The hostile table: ``python -m tests.bench.hostile_server [WORD]``.
+"""Traffic on a server, as ``python -m tests.attack`` prints it.
 
 One server, one visitor who drags a slider all the time, and one who brings what nobody
 should: files, state files, links, messages of the live figure, and what a stand-in for
 OpenML answers. Then servers of their own on a full disk and in folders that cannot be
 written, in a mount namespace (root and Linux). Printed for each row: seconds, median,
 p95 and longest wait of the other visitor for a picture, memory of the server with its
-processes before, at most and after, tracebacks in its log, and what is answered. WORD
-chooses rows by their name; a word with | between words several.
+processes before, at most and after, tracebacks in its log, and what is answered.
 """
 
 from __future__ import annotations
@@ -312,8 +311,8 @@ def _measure(
     print(f"{raw} tracebacks | {' '.join(answer.split())[:110]}", flush=True)
 
 
-def main(word: str) -> None:
-    """Print the table."""
+def main(only: list[str]) -> None:
+    """Print the rows whose names have one of the words."""
     port, folder = free_port(), tempfile.mkdtemp()
     settings = {"OPENML_CACHE_DIR": folder, "XDG_CONFIG_HOME": folder}
     spawn, log = multiprocessing.get_context("spawn"), Path(folder, "log")
@@ -331,13 +330,9 @@ def main(word: str) -> None:
             time.sleep(20)  # all is compiled, processes have started
             page, watch = browser.new_page(), Watch(server.pid)
             for name, act in rows(page, port):
-                if any(part in name for part in word.split("|")):
+                if any(word in name for word in only):
                     _measure(name, act, times, watch, log)
         finally:
             other.kill()
             browser.close()
             server.kill()
-
-
-if __name__ == "__main__":
-    main(" ".join(sys.argv[1:]))
