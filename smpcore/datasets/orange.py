@@ -115,13 +115,6 @@ def _header(head: bytes, encoding: str) -> _Header | None:
     return None
 
 
-def _without_empty(cells: list[str]) -> list[str]:
-    """Cells up to the last that is filled."""
-    while cells and not cells[-1]:
-        cells.pop()
-    return cells
-
-
 def _parts(cells: Sequence[str]) -> list[list[str]]:
     """Names, types and roles of one row of prefixed names."""
     matches = [_PREFIXED.fullmatch(cell) for cell in cells]
