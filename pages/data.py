@@ -18,6 +18,8 @@ def _facts(dataset: Dataset, division: Split) -> None:
         facts = {"Rows": dataset.n_samples, "Matrices": len(dataset.matrices)}
     if dataset.classes is not None:
         facts["Classes"] = len(dataset.classes)
+    if dataset.is_image:
+        facts |= dict(zip(("Height", "Width"), dataset.sample_shape, strict=False))
     if dataset.channels:
         facts |= {"Channels": len(dataset.channels), "Length": dataset.sample_shape[1]}
     facts |= {"Training": division.train.size, "Validation": division.validation.size}

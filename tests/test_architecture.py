@@ -46,6 +46,7 @@ REQUIRED |= {
     "threadpoolctl",
     "charset_normalizer",
     "openpyxl",
+    "PIL",  # pillow
     "python_calamine",
     "pyreadstat",
 }

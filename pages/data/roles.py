@@ -17,7 +17,15 @@ from pages.ui.elements import noted, problems_shown
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError
-from smpcore.datasets import CleaningStep, Role, Split, feature_names, plain_number
+from smpcore.datasets import (
+    CleaningStep,
+    Role,
+    Split,
+    feature_names,
+    image_shapes,
+    image_words,
+    plain_number,
+)
 from smpcore.live import BUNDLED
 
 _COLUMNS = Slot[pd.DataFrame]("columns")
@@ -150,6 +158,31 @@ def _summary(column: pd.Series) -> str:
     different = column.dropna().unique()
     words = ", ".join(str(value)[:20] for value in sorted(different)[:4])
     return words if len(different) <= 4 else f"{len(different):,}: {words}, …"
+
+
+def images(dataset: Dataset) -> None:
+    """Offer that rows are pictures, where their columns look like pixels."""
+    shapes = image_shapes(dataset) if dataset.private else []
+    if not shapes:
+        return
+    words = {"no": ()} | {image_words(shape): shape for shape in shapes}
+    is_image = dataset.sample_shape in shapes
+    at = shapes.index(dataset.sample_shape) + 1 if is_image else 0
+    key = f"images_{id(dataset.origin)}"
+
+    def change() -> None:
+        shape = words[st.session_state[key]]
+        editor.keep(replace(dataset, sample_shape=shape))
+
+    st.selectbox(
+        "Rows as images",
+        [*words],
+        at,
+        key=key,
+        help="Columns are pixels, row by row from the top left. Prototypes, the map "
+        "and reasons are then drawn as pictures.",
+        on_change=change,
+    )
 
 
 def features_of_series(dataset: Dataset, division: Split) -> None:

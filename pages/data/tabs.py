@@ -240,6 +240,7 @@ def _columns(dataset: Dataset, division: Split) -> None:
         roles.likely_targets(dataset)
     roles.task(dataset)
     roles.outcome(dataset)
+    roles.images(dataset)
     roles.features_of_series(dataset, division)
     time_to_event.section(dataset)
     roles.roles(dataset)

@@ -33,6 +33,7 @@ from smpcore.datasets import (
     TABLE_FORMATS,
     THOUSANDS,
     Reading,
+    is_images,
     long_roles,
     plural,
     read_frame,
@@ -95,7 +96,7 @@ def uploads() -> None:
     left, right = st.columns(2)
     file = left.file_uploader(
         "Your table: CSV, Excel, SPSS, Stata, SAS, JSON, Parquet, ...; series: also "
-        ".ts; matrices: .npz",
+        ".ts; matrices: .npz; images: .npz, or a .zip with a folder for each class",
         key=f"upload_{number}",
         help="It stays in the memory of this server for 30 minutes after your last "
         "visit, only your browser can see it, and Delete removes it at once. Read are "
@@ -108,7 +109,7 @@ def uploads() -> None:
     )
     if file is not None:
         _forget_settings(file.name)
-    if file is not None and _ends(file) == _MATRICES:
+    if file is not None and _ends(file) == _MATRICES and not _holds_images(file):
         ours = _of_matrices(number)
         read = partial(_read, file, read_matrices, ours)
         _once(_READ, _READING, file, ours, lambda _: read())
@@ -226,6 +227,11 @@ def _long_columns(places: list[Any], names: list[str], number: int) -> tuple[str
         )
         for column, what, guess in zip(places, whats, _guess(names), strict=True)
     )
+
+
+def _holds_images(file: Any) -> bool:
+    file.seek(0)
+    return is_images(file.read())
 
 
 def _holds_series(file: Any) -> bool:

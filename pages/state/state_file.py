@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
@@ -63,6 +64,8 @@ class _Columns(Record):
     kinds: dict[Name, datasets.Kind]
     levels: dict[Name, list[Name]]
     cleaning: list[_CleaningStep]
+    #: Height and width of rows that are pictures.
+    image: tuple[_Count, ...] = ()
 
     def __post_init__(self) -> None:
         _ = self.steps
@@ -133,6 +136,7 @@ def record_of(dataset: Dataset) -> TableRecord:
         cleaning=[
             _CleaningStep(**step) for step in datasets.steps_to_json(dataset.cleaning)
         ],
+        image=dataset.sample_shape if dataset.is_image else (),
     )
     if len(msgspec.json.encode(columns)) <= MOST_NOTED_BYTES:
         record.columns = columns
@@ -175,6 +179,8 @@ def apply_record(dataset: Dataset, record: TableRecord) -> tuple[Dataset, list[s
     kinds = {n: kind for n, kind in columns.kinds.items() if n not in absent}
     roles |= dict.fromkeys(new, "ignore")
     adopted = dataset.with_roles(roles, columns.task, kinds, steps)
+    if columns.image in datasets.image_shapes(adopted):
+        adopted = replace(adopted, sample_shape=columns.image)
     return adopted, _differences(dataset, record, absent, new)
 
 

@@ -54,6 +54,7 @@ from smpcore.datasets.display_names import (
     shown,
 )
 from smpcore.datasets.follow_up import FollowUp
+from smpcore.datasets.images import image_shapes, image_words, is_images
 from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS
 from smpcore.datasets.matrices import (
     make_matrices,

@@ -369,6 +369,11 @@ class Dataset:
         return names if cells(names, n_times) == columns else []
 
     @property
+    def is_image(self) -> bool:
+        """Whether the samples are pictures."""
+        return len(self.sample_shape) > 1 and not self.channels
+
+    @property
     def feature_steps(self) -> list[CleaningStep]:
         """Steps that make features of series, one for each channel."""
         return [step for step in self.cleaning if step.features]

@@ -74,14 +74,15 @@ def read_matlab(data: bytes, options: ReadingOptions) -> FileTable:
             check_size(n_rows, len(columns) + array.shape[1])
             columns += [_stored(column) for column in array.T]
             names += [f"{name}_{place + 1}" for place in range(array.shape[1])]
-    for name in sorted(labels, key=_rank):
+    for name in sorted(labels, key=label_rank):
         columns.append(_stored(labels[name]))
         names.append(name)
     frame = framed(columns, names)
     return FileTable(frame, Reading("MATLAB"), without_values(left_out))
 
 
-def _rank(name: str) -> int:
+def label_rank(name: str) -> int:
+    """How likely an array of this name holds labels; -1 if it does not."""
     return _LABELS.index(name.lower()) if name.lower() in _LABELS else -1
 
 

@@ -30,6 +30,7 @@ from smpcore.datasets.columns import (
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import clean_names, shown
 from smpcore.datasets.foreign import foreign_kind
+from smpcore.datasets.images import is_images, read_images
 from smpcore.datasets.json_tables import is_json, read_json
 from smpcore.datasets.limits import MAX_BYTES, check_size, read_bytes
 from smpcore.datasets.matlab_files import is_matlab, read_matlab
@@ -299,6 +300,7 @@ TABLE_FORMATS = {
     "Stata": TableFormat((".dta",), is_of("Stata"), read_statistics_file),
     "SAS": TableFormat((".sas7bdat", ".xpt"), is_of("SAS"), read_statistics_file),
     "MATLAB": TableFormat((".mat",), is_matlab, read_matlab),
+    "Images": TableFormat((), is_images, read_images),
     "SQLite": TableFormat(
         (".sqlite", ".sqlite3", ".db"), _begins(SQLITE), read_sqlite, guesses=True
     ),
@@ -380,7 +382,7 @@ def _read_content(data: bytes, filename: str, options: ReadingOptions) -> FileTa
     ending = PurePath(filename).suffix.lower()
     if thing := foreign_kind(data, ending):
         raise DatasetError(f"The file {shown(filename)} is {thing}.")
-    if is_archive(data):
+    if is_archive(data) and not is_images(data):
         return _named(*_unpacked(data, filename, options))
     file_format = _format_of(data, ending)
     table = _named(file_format.read(data, options), filename)

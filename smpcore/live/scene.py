@@ -160,10 +160,9 @@ def _behind(view: figures.View, data: Parts) -> dict[str, np.ndarray] | None:
 
 def _image_shape(data: Parts) -> list[int] | None:
     shape = data.dataset.sample_shape
-    if data.dataset.channels:  # a series has (channels, times), and is no picture
-        return None
     one_each = len(data.dataset.feature_columns) == data.X.shape[1]
-    return list(shape) if len(shape) == 2 and one_each else None
+    is_grey = data.dataset.is_image and len(shape) == 2
+    return list(shape) if is_grey and one_each else None
 
 
 def flat_window(data: Parts, chosen: Mapping[str, Any]) -> figures.View:

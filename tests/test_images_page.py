@@ -1,0 +1,51 @@
+"""Own pictures that are brought as a file."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from pages.state import state_file, table_store
+from tests.app import bring, kernels, opened, session_of
+from tests.test_live import figure_of
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+DIGITS = load_digits()
+ROWS = slice(0, 300)
+
+
+def on_explore(page):
+    """The figure that Explore shows of the same visit."""
+    page.switch_page("pages/explore.py").run()
+    assert not page.exception
+    return figure_of(page)
+
+
+def as_npz():
+    file = io.BytesIO()
+    np.savez(file, X=DIGITS.images[ROWS], y=DIGITS.target[ROWS])
+    return file.getvalue()
+
+
+def test_an_npz_file_of_pictures_is_drawn_as_pictures():
+    page = bring(opened({"data": "moons"}, "data.py"), as_npz(), "mine.npz")
+    assert not page.error
+    assert on_explore(page)["scene"]["image"] == [8, 8]
+    page.switch_page("pages/prototypes.py").run()
+    assert not page.exception and not page.error
+
+
+def test_no_table_without_pixels_is_offered_as_pictures():
+    page = opened({"data": "breast_cancer"}, "data.py")
+    assert "Rows as images" not in [one.label for one in page.selectbox]
+
+
+def test_a_state_file_brings_the_pictures_back():
+    page = bring(opened({"data": "moons"}, "data.py"), as_npz(), "mine.npz")
+    (dataset, _) = table_store.find(session_of(page).choice.token)
+    record = state_file.record_of(dataset)
+    plain = replace(dataset, sample_shape=(64,))
+    again, _ = state_file.apply_record(plain, record)
+    assert again.sample_shape == (8, 8)
