@@ -25,7 +25,7 @@ SOURCES = [
 
 #: Floors, bottom up: a module imports from its own floor or from those below it.
 FLOORS = (
-    {"solvers", "errors", "parameters", "similarity", "threads"},
+    {"solvers", "colors", "errors", "parameters", "similarity", "threads"},
     {"model", "datasets", "readouts"},
     {"codegen", "figures", "methods/shared"},
     {"methods/<key>"},
@@ -81,6 +81,7 @@ HOUSE = {
     "smpcore/solvers/similarities": ("smpcore.solvers",),
     "smpcore/figures": (
         "smpcore.model",
+        "smpcore.colors",
         "smpcore.datasets",
         "smpcore.errors",
         "smpcore.readouts",

@@ -527,7 +527,7 @@ def test_prototypes_of_series_have_the_colours_of_their_classes(method):
     assert len({(one["color"], one["dash"]) for one in lines.values()}) == len(lines)
     words = "weight" if context_of(page).model().is_linear else "value"
     assert chart["layout"]["yaxis"]["title"]["text"] == words
-    assert "blue" not in said(page).lower() and "vermilion" not in said(page)
+    assert "teal" not in said(page).lower() and "crimson" not in said(page)
 
 
 @pytest.mark.parametrize(("data", "idle"), [("series", [0]), ("wine", [0, 5])])

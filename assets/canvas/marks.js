@@ -1,10 +1,12 @@
 /** Colours and marks: a class is a colour and a shape, in both themes. */
 
-import { clamp, el, sized } from "./elements.js";
+import { el, sized } from "./elements.js";
 
 /** Okabe and Ito's seven, then four that differ from them in hue or lightness. */
 const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442",
-  "#882255", "#8C8C33", "#6A4FC9", "#8C510A"];
+  "#AA3377", "#8C8C33", "#6A4FC9", "#8C510A"].map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+/** For, above and right; against, below and wrong: near no class's colour, in both themes. */
+export const [POSITIVE, NEGATIVE] = [[0, 144, 156], [204, 36, 48]];
 export const UNKNOWN = 255;
 export const BANDS = [1 / 16, 1 / 4, 9 / 16]; // of margin_max: quarters of the stored square root
 export const TINTS = { light: [0.13, 0.25, 0.38, 0.52], dark: [0.2, 0.34, 0.48, 0.62] };
@@ -50,14 +52,12 @@ export function readTheme(node) {
   };
 }
 
-/** The colour of class k; from the twelfth on the palette again, each turn darker or lighter. */
+/** The colour of class k; from the twelfth on the palette again, each turn lighter or darker. */
 export function classColour(k, theme) {
   if (k === UNKNOWN) return theme.muted;
-  const base = rgb(PALETTE[k % PALETTE.length]);
+  const base = PALETTE[k % PALETTE.length];
   const turn = Math.floor(k / PALETTE.length);
-  if (turn === 0) return theme.dark && luminance(base) < 0.3 ? mix(base, [255, 255, 255], 0.3) : base;
-  const away = (turn % 2 === 1) !== theme.dark ? [0, 0, 0] : [255, 255, 255];
-  return mix(base, away, clamp(turn % 2 ? 0.3 + 0.15 * turn : 0.15 + 0.1 * turn, 0, 0.8));
+  return mix(base, turn % 2 ? [255, 255, 255] : [0, 0, 0], Math.min(0.2 * turn, 0.6));
 }
 
 /** Tints of regions, by class * 4 + band. */
@@ -311,14 +311,11 @@ export function markIcon(theme, spec, size = 18) {
   return canvas;
 }
 
-/** Signed weights: blue speaks for, vermilion against, the background's tone for zero. */
+/** Signed weights: teal speaks for, crimson against, the background for zero. */
 export function divergingMap(theme) {
-  const [low, zero, high] = theme.dark
-    ? [[255, 170, 80], [30, 31, 36], [112, 184, 255]]
-    : [[190, 82, 0], [247, 247, 247], [16, 84, 160]];
   return Uint32Array.from({ length: 255 }, (_, i) => {
     const t = (i - 127) / 127;
-    return word(mix(zero, t < 0 ? low : high, Math.abs(t)));
+    return word(mix(theme.back, t < 0 ? NEGATIVE : POSITIVE, Math.abs(t)));
   });
 }
 

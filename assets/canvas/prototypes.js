@@ -1,7 +1,7 @@
 /** The panel of prototypes. */
 
 import { el, keepChildren, percent, say, setText, signed } from "./elements.js";
-import { classColour, css, divergingMap, markIcon, mix, paintGrey, word } from "./marks.js";
+import { NEGATIVE, POSITIVE, classColour, css, divergingMap, markIcon, mix, paintGrey, word } from "./marks.js";
 
 const MOST_TILES = 60;
 const MOST_BARS = 12;
@@ -13,17 +13,17 @@ export function casesOf({ row, share, label }, j) {
   return all.filter((at) => row[at] >= 0).map((at) => ({ at, row: row[at], share: share[at], label: label[at] }));
 }
 
-/** Paper, ink, and what a value below or above the training rows' range turns into. */
-const [PAPER, INK, BELOW, ABOVE] = [[255, 255, 255], [0, 0, 0], [214, 96, 0], [40, 130, 255]];
+/** Colours of the ends of the training rows' range. */
+const [PAPER, INK] = [[255, 255, 255], [0, 0, 0]];
 const OUTSIDE = 0.75; // how far the legend goes beyond the range at each end
 
 /**
- * Colour of a value in a picture: from paper to ink within a range, orange below, blue above.
+ * Colour of a value in a picture: from paper to ink within a range, crimson below, teal above.
  * @param {number} share 0 at the low end of the range, 1 at the high one
  */
 export function inkOf(share) {
-  if (share < 0) return mix(PAPER, BELOW, Math.min(1, -share));
-  if (share > 1) return mix(INK, ABOVE, Math.min(1, share - 1));
+  if (share < 0) return mix(PAPER, NEGATIVE, Math.min(1, -share));
+  if (share > 1) return mix(INK, POSITIVE, Math.min(1, share - 1));
   return mix(PAPER, INK, share);
 }
 

@@ -17,6 +17,7 @@ from pages.state.session import Slot
 from pages.ui.elements import table
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import escape_markdown, short_label
+from smpcore.colors import NEGATIVE, POSITIVE, translucent
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import REST, WILSON, rate, two_class_measures
 from smpcore.explain import doubts
@@ -161,8 +162,6 @@ def _prevalence(rows: EvaluatedRows, truth: np.ndarray, place: Any) -> float:
 
 
 ALL = "all classes"
-#: Right answers and wrong ones; faint enough for text of both themes.
-_COLOURS = "0, 114, 178", "213, 94, 0"
 #: More classes have narrow cells, without the share.
 _FEW_CLASSES = 4
 #: Pixels of a row with many and with few classes, and of the table at most.
@@ -255,14 +254,12 @@ def _text(count: int, share: float, is_small: bool) -> str:
 
 
 def _styles(frame: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:
-    """Blue for right answers and vermilion for wrong ones, by their share."""
+    """Teal for right answers and crimson for wrong ones, by their share."""
     styles = pd.DataFrame("", frame.index, frame.columns)
     for (i, j), share in np.ndenumerate(shares):
-        colour = _COLOURS[i != j]
-        if share:
-            styles.iloc[i, j + 1] = (
-                f"background-color: rgba({colour}, {0.08 + 0.3 * share:.2f})"
-            )
+        if share:  # faint enough for text of both themes
+            colour = translucent(POSITIVE if i == j else NEGATIVE, 0.08 + 0.3 * share)
+            styles.iloc[i, j + 1] = f"background-color: {colour}"
     return styles
 
 

@@ -419,9 +419,9 @@ def _parts(
         key="why_by",
     )
     result = contributions(context.model, x, by or None, preparation)
-    meaning = "blue for the winner, vermilion for the runner-up"
+    meaning = "teal for the winner, crimson for the runner-up"
     if context.model.classes is None:
-        meaning = "blue raises it, vermilion lowers it"
+        meaning = "teal raises it, crimson lowers it"
     title = f"contribution to the {split}"
     alt = f"Contributions to the {split} by {result.of}: {meaning}"
     if result.parts.any():

@@ -94,7 +94,7 @@ def draw(
                 config={"displayModeBar": False},
                 alt=short_label(f"Portrait of {title}"),
             )
-    dark, bright = ("vermilion", "blue") if signed else ("black", "white")
+    dark, bright = ("crimson", "teal") if signed else ("black", "white")
     blank = " Forbidden pixels are crossed out." if np.isnan(rows).any() else ""
     span = "" if signed else ", the range of the training rows"
     beyond = figures.OUTSIDE * (limits[1] - limits[0])

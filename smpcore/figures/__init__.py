@@ -1,7 +1,6 @@
 """Pure functions: model, data or table in; plotly figure or raster out."""
 
 from smpcore.figures.charts import (
-    OKABE_ITO,
     class_balance,
     convergence,
     missing_values,

@@ -6,24 +6,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from smpcore.colors import GREY, OKABE_ITO, class_color
 from smpcore.datasets import Dataset, Split
 from smpcore.datasets.display_names import shorten_name
 from smpcore.model import History
-
-#: Okabe and Ito's colours: told apart with any kind of colour vision.
-OKABE_ITO = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-)
-#: Grey that is told from both backgrounds.
-GREY = "#7F858C"
-#: Of classes: then four that differ from those in hue or lightness, as on Explore.
-CLASS_COLORS = (*OKABE_ITO, "#882255", "#8C8C33", "#6A4FC9", "#8C510A")
 
 
 def convergence(history: History) -> go.Figure:
@@ -125,8 +111,7 @@ def line_style(number: int) -> dict[str, str]:
 
 def class_line(number: int, turn: int) -> dict[str, str]:
     """Colour of a class, and dashes of one of its lines."""
-    color = CLASS_COLORS[number % len(CLASS_COLORS)]
-    return {"color": color, "dash": _DASHES[turn % len(_DASHES)]}
+    return {"color": class_color(number), "dash": _DASHES[turn % len(_DASHES)]}
 
 
 def class_balance(dataset: Dataset, division: Split) -> go.Figure:
@@ -181,7 +166,7 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
 def class_mark(number: int) -> dict[str, str]:
     """Colour and shape of a class."""
     return {
-        "color": CLASS_COLORS[number % len(CLASS_COLORS)],
+        "color": class_color(number),
         "symbol": SYMBOLS[number % len(SYMBOLS)],
     }
 

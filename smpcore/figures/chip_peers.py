@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import OKABE_ITO, class_mark, error_bars, marks
+from smpcore.colors import OKABE_ITO
+from smpcore.figures.charts import class_mark, error_bars, marks
 from smpcore.figures.performance import beside_others
 from smpcore.readouts import Estimate
 

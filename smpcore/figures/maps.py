@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import GREY, OKABE_ITO, class_mark, marks, words
+from smpcore.colors import GREY, NEGATIVE, POSITIVE
+from smpcore.figures.charts import class_mark, marks, words
 from smpcore.figures.views import View
 
-#: Seen on both backgrounds.
-_RING = "#D1242F"
 #: Pixels beside each other on the narrowest screen.
 _PHONE = 340
 _HEIGHT = 250
@@ -52,10 +51,10 @@ def change_map(
     """Regions of a classifier, and a way across a border: a place in each row."""
     nothing = np.zeros(0, dtype=int)
     figure = answer_map(view, answers, way[:0], nothing, nothing > 0, classes)
-    style = {"symbol": ["circle", "star"], "size": [11, 15], "color": _RING}
+    style = {"symbol": ["circle", "star"], "size": [11, 15], "color": NEGATIVE}
     style["line"] = {"color": "white", "width": 1.5}
     marks(figure, way, "", style, hoverinfo="skip")
-    line = {"color": _RING, "width": 2}
+    line = {"color": NEGATIVE, "width": 2}
     return figure.update_traces(
         {"mode": "lines+markers", "line": line}, -1
     ).update_layout(height=340)
@@ -70,14 +69,14 @@ def difference_map(
     Of the rows `only` is 0 or 1 where only that model is right (or nearer), else 2;
     names are what that is called, and where they differ.
     """
-    scale = {"colorscale": [[0, "rgba(0,0,0,0)"], [1, OKABE_ITO[5]]], "zmin": 0}
+    scale = {"colorscale": [[0, "rgba(0,0,0,0)"], [1, GREY]], "zmin": 0}
     scale |= {"zmax": max(float(differ.max()), 1e-300), "opacity": 0.5}
     figure = _heat(view, differ, **scale, hoverinfo="skip")
-    styles = [("triangle-up", OKABE_ITO[0], 10), ("triangle-down", OKABE_ITO[1], 10)]
+    styles = [("triangle-up", POSITIVE, 10), ("triangle-down", NEGATIVE, 10)]
     for j, (symbol, color, size) in enumerate([*styles, ("circle", GREY, 5)]):
         style = {"symbol": symbol, "color": color, "size": size}
         marks(figure, xy[only == j], names[j], style)
-    style = {"symbol": "square", "color": OKABE_ITO[5], "size": 11, "opacity": 0.5}
+    style = {"symbol": "square", "color": GREY, "size": 11, "opacity": 0.5}
     marks(figure, [None, None], names[3], style)
     _window(figure, view)
     # From the bottom up: on a phone its lines stand below each other, above the map.
@@ -142,7 +141,7 @@ def _rows(
 ) -> None:
     for ring in (False, True):
         rows = selected & (wrong == ring)
-        line = {"width": 2 if ring else 0.5, "color": _RING if ring else "white"}
+        line = {"width": 2 if ring else 0.5, "color": NEGATIVE if ring else "white"}
         marker = {**style, "size": 9 if ring else 6, "line": line}
         if np.ndim(style["color"]):
             marker["color"] = style["color"][rows]

@@ -8,17 +8,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from smpcore.colors import GREY, NEGATIVE, OKABE_ITO, POSITIVE, translucent
 from smpcore.datasets.display_names import plain_number
-from smpcore.figures.charts import (
-    GREY,
-    OKABE_ITO,
-    axis_values,
-    error_bars,
-    guide,
-    layout,
-    marks,
-    words,
-)
+from smpcore.figures.charts import axis_values, error_bars, guide, layout, marks, words
 
 #: Points that are drawn at most: the worst, and evenly spread others.
 _MOST_POINTS = 2000
@@ -125,7 +117,7 @@ def intervals(
     """
     figure = go.Figure()
     places = np.arange(len(table))
-    styles = (OKABE_ITO[0], "circle"), (OKABE_ITO[5], "diamond"), (GREY, "circle-open")
+    styles = (OKABE_ITO[0], "circle"), (NEGATIVE, "diamond"), (GREY, "circle-open")
     for name, (color, symbol) in zip(kinds, styles, strict=False):
         shown = (table["kind"] == name).to_numpy()
         part = table[shown]
@@ -193,7 +185,7 @@ def answer_counts(
         text=list(counts),
         textangle=0,
         orientation="h",
-        marker_color=[OKABE_ITO[2 if i in marked else 0] for i in range(len(names))],
+        marker_color=[POSITIVE if i in marked else GREY for i in range(len(names))],
         hoverinfo="skip",
     )
     figure.update_xaxes(visible=False, rangemode="tozero")
@@ -233,7 +225,7 @@ def answer_numbers(
     if known.size:
         figure.add_vline(
             x=right,
-            line={"color": OKABE_ITO[2], "width": 3},
+            line={"color": POSITIVE, "width": 3},
             annotation_text=f"measured: {right:.4g}",
         )
     figure.update_xaxes(range=[low - 1.1 * room, high + 1.1 * room])
@@ -258,7 +250,7 @@ def answer_places(
         figure.add_histogram2dcontour(
             x=across,
             y=up,
-            colorscale=[[0, "rgba(230,159,0,0)"], [1, OKABE_ITO[0]]],
+            colorscale=[[0, translucent(OKABE_ITO[0], 0.0)], [1, OKABE_ITO[0]]],
             contours={"showlines": False},
             showscale=False,
             hoverinfo="skip",
@@ -266,7 +258,7 @@ def answer_places(
     kinds = (
         ("rows", rows, {"symbol": "circle", "size": 4, "color": GREY, "opacity": 0.8}),
         ("marked", marked, {"symbol": "x", "size": 9, "color": OKABE_ITO[0]}),
-        ("right", right, {"symbol": "star", "size": 15, "color": OKABE_ITO[2]}),
+        ("right", right, {"symbol": "star", "size": 15, "color": POSITIVE}),
     )
     for name, places, style in kinds:
         marks(figure, [*places], name, style)
@@ -400,7 +392,7 @@ def _band(
             mode="lines",
             line={"width": 0},
             fill="tonexty" if shown else None,
-            fillcolor="rgba(0, 114, 178, 0.2)",
+            fillcolor=translucent(OKABE_ITO[0], 0.2),
             hoverinfo="skip",
             showlegend=shown,
             name=name,

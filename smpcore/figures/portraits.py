@@ -8,20 +8,23 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from smpcore.colors import GREY, NEGATIVE, OKABE_ITO, POSITIVE, translucent
 from smpcore.datasets import Input
 from smpcore.figures import charts
 from smpcore.model.portraits import as_image
 
-_FOR, _AGAINST = charts.OKABE_ITO[0], charts.OKABE_ITO[5]
-#: Blue speaks for, vermilion against, grey is neither: on light and dark ground.
-_SIGNED = [[0.0, _AGAINST], [0.5, "#E6E6E6"], [1.0, _FOR]]
+#: Of signed weights: at zero the ground of the theme, whichever it is.
+_SIGNED = [
+    [0.0, NEGATIVE],
+    [0.5, translucent(NEGATIVE, 0.0)],
+    [0.5, translucent(POSITIVE, 0.0)],
+    [1.0, POSITIVE],
+]
 _NODES = 160
 #: Levels of a category that are drawn, at most.
 _MOST_LEVELS = 6
 #: Pixels further outside the range of the colours than this share of it are marked.
 OUTSIDE = 0.1
-#: Crosses are seen on either theme, dashes on black, pluses on white.
-_GONE, _BELOW, _ABOVE = "#808080", "#FF9D4D", "#0072B2"
 
 
 def _mark_pixels(
@@ -32,9 +35,9 @@ def _mark_pixels(
     beyond = OUTSIDE * (high - low)
     size = max(3.0, 0.5 * width / max(image.shape))
     for where, symbol, color, text in (
-        (np.isnan(image), "x-thin", _GONE, "forbidden"),
-        (image < low - beyond, "line-ew", _BELOW, f"below {low:.3g}"),
-        (image > high + beyond, "cross-thin", _ABOVE, f"above {high:.3g}"),
+        (np.isnan(image), "x-thin", GREY, "forbidden"),
+        (image < low - beyond, "line-ew", NEGATIVE, f"below {low:.3g}"),
+        (image > high + beyond, "cross-thin", POSITIVE, f"above {high:.3g}"),
     ):
         if not where.any():
             continue
@@ -64,7 +67,7 @@ def picture(
 
     NaN is crossed out: that place of a sample is not used. The range of colours is the
     same for all pictures that stand together; pixels far below it are marked with a
-    dash, far above with a plus. Signed are weights: blue for, vermilion against.
+    dash, far above with a plus. Signed are weights: teal for, crimson against.
     """
     image = as_image(row, shape)
     figure = go.Figure(
@@ -171,7 +174,7 @@ def signed_bars(
             y=places,
             orientation="h",
             marker={
-                "color": [_FOR if v > 0 else _AGAINST for v in values[order]],
+                "color": [POSITIVE if v > 0 else NEGATIVE for v in values[order]],
                 "pattern": {"shape": ["" if v > 0 else "/" for v in values[order]]},
             },
             customdata=labels,
@@ -193,7 +196,7 @@ def columns_beside(
         len(inputs), 1, row_heights=lanes, vertical_spacing=75 / height
     )
     for place, (name, X) in enumerate(parts.items()):
-        color = (charts.OKABE_ITO[0], charts.GREY)[place % 2]
+        color = (OKABE_ITO[0], GREY)[place % 2]
         for row, one in enumerate(inputs, 1):
             values, at = X[:, one.features], {"row": row, "col": 1}
             shown = {"name": name, "legendgroup": name, "marker_color": color}
@@ -246,13 +249,13 @@ def densities(
         width = max(width, (high - low + 2 * room) / _NODES)
         bells = np.exp(-0.5 * ((grid[:, None] - class_values[:2000]) / width) ** 2)
         density = bells.mean(axis=1) / (width * np.sqrt(2 * np.pi))
-        name, style = charts.words(label), charts.line_style(c)
+        name, style = charts.words(label), charts.class_line(c, c)
         figure.add_scatter(x=grid, y=density, name=name, line=style)
     for place, name in limits:
         figure.add_vline(
             x=place,
             line_dash="dot",
-            line_color=charts.GREY,
+            line_color=GREY,
             annotation_text=charts.words(name),
         )
     return charts.layout(figure, 260, charts.words(x_title), "density")
@@ -283,7 +286,7 @@ def recovery(
     for j, column in enumerate(shares.T):
         name, style = charts.words(names[j]), charts.line_style(j)
         figure.add_scatter(x=bounds, y=column, name=name, line=style)
-    figure.add_vline(x=bound, line={"color": charts.GREY, "dash": "dot", "width": 1.5})
+    figure.add_vline(x=bound, line={"color": GREY, "dash": "dot", "width": 1.5})
     figure.update_yaxes(tickformat=".0%", range=(0.0, 1.02))
     titles = "similarity of at least", "refits that recover it"
     return charts.layout(figure, 300, *titles)

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import CLASS_COLORS, GREY, class_mark, error_bars, guide
+from smpcore.colors import GREY, NEGATIVE, OKABE_ITO, POSITIVE
+from smpcore.figures.charts import class_mark, error_bars, guide
 
 #: Pixels of a line of numbers, and of what is around all of them.
 _LINE, _AROUND = 22, 130
@@ -40,10 +41,10 @@ def reported_measured(table: pd.DataFrame, measure: str, axis: str = "") -> go.F
 
 #: Verdict -> colour of its interval.
 _VERDICTS = {
-    "reproduced": CLASS_COLORS[0],
-    "differs": CLASS_COLORS[1],
+    "reproduced": POSITIVE,
+    "differs": NEGATIVE,
     "undecided": GREY,
-    "on other data": CLASS_COLORS[2],
+    "on other data": OKABE_ITO[4],
 }
 
 
@@ -132,7 +133,7 @@ def critical_difference(
             x=[limits[0], limits[0], limits[1]],
             y=[group[0], group[-1], group[-1]],
             mode="lines",
-            line={"width": 4, "color": CLASS_COLORS[4]},
+            line={"width": 4, "color": GREY},
             opacity=0.5,
             name=f"no clear difference: less than {critical:.2f}",
             showlegend=group is groups[0],
@@ -144,7 +145,7 @@ def critical_difference(
         mode="markers+text",
         text=[f"{rank:.2f}" for rank in ranks],
         textposition="middle right",
-        marker={"size": 10, "color": CLASS_COLORS[0]},
+        marker={"size": 10, "color": OKABE_ITO[0]},
         name="mean rank",
     )
     low, high = min(ranks), max(ranks)

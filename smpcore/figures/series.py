@@ -8,7 +8,7 @@ from plotly.subplots import make_subplots
 
 from smpcore.datasets import Dataset
 from smpcore.errors import SmpcoreError
-from smpcore.figures.charts import line_style, words
+from smpcore.figures.charts import class_line, words
 
 _PER_CLASS = 3
 _MOST_CHANNELS = 12
@@ -74,7 +74,7 @@ def _groups(
         group_of_row = np.searchsorted(limits, dataset.y[rows])
         names = [f"{third} third of the target" for third in ("low", "middle", "high")]
     return [
-        (name, line_style(j) | {"width": 1.5}, rows[group_of_row == j])
+        (name, class_line(j, j) | {"width": 1.5}, rows[group_of_row == j])
         for j, name in enumerate(names)
         if (group_of_row == j).any()
     ]

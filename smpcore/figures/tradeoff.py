@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import GREY, class_mark, guide, layout, marks
+from smpcore.colors import GREY
+from smpcore.figures.charts import class_mark, guide, layout, marks
 
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {

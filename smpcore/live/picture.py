@@ -252,7 +252,7 @@ def _values(
         weights, limits = model.prototypes, {"range": [low, high]}
         more = (
             f"Pictures show the values of the training rows, {low:g} (white) to "
-            f"{high:g} (black); a case may go below (orange) or above (blue)."
+            f"{high:g} (black); a case may go below (crimson) or above (teal)."
         )
     weights, caption = weights.astype(np.float32), f"{caption} {more}"
     return {"weights": weights, "noun": "value", "caption": caption} | limits

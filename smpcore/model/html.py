@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.colors import NEGATIVE, POSITIVE, blend
 from smpcore.datasets.display_names import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits, value_range
 from smpcore.model.prototype_model import PrototypeModel
 from smpcore.readouts import READOUTS, Caution, Drawing
 
-_FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
 #: Where bars begin, in percent of the width; text stands from twice that on.
 _MIDDLE = 15
 #: Portraits of a summary, and bars and classes of each.
@@ -69,7 +69,8 @@ def facts(model: PrototypeModel) -> dict[str, str]:
 #: Characters of a cell that begins with a number and is not broken.
 _LINE = 20
 #: How every document looks.
-_STYLE = """
+_STYLE = f":root {{ --positive: {POSITIVE}; --negative: {NEGATIVE} }}"
+_STYLE += """
 body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: #1b1f24; background: #fff }
 table { border-collapse: collapse; margin: .5rem 0 }
@@ -192,10 +193,8 @@ def _cross(x: int, y: int, side: int) -> str:
 
 
 def _signed_color(share: float) -> str:
-    """White at 0, blue for, vermilion against."""
-    tint = _FOR if share > 0 else _AGAINST
-    mixed = [round(255 + abs(share) * (part - 255)) for part in tint]
-    return f"rgb({mixed[0]},{mixed[1]},{mixed[2]})"
+    """White at 0, teal for, crimson against."""
+    return blend(POSITIVE if share > 0 else NEGATIVE, (255,) * 3, 1 - abs(share))
 
 
 def _grey(value: float, low: float, high: float) -> str:
@@ -222,12 +221,12 @@ def _bars(
     for i, f in enumerate(order):
         length = _MIDDLE * abs(values[f]) / top
         start = _MIDDLE if values[f] > 0 else _MIDDLE - length
-        tint = _FOR if values[f] > 0 else _AGAINST
+        tint = POSITIVE if values[f] > 0 else NEGATIVE
         label = shorten_name(names[f], 40)
         # The number stands first: what a small screen cuts off is the end of a name.
         lines.append(
             f'<rect x="{start:.2f}%" y="{22 * i + 3}" width="{length:.2f}%" '
-            f'height="16" fill="rgb{tint}"/><text x="{2 * _MIDDLE + 1}%" '
+            f'height="16" fill="{tint}"/><text x="{2 * _MIDDLE + 1}%" '
             f'y="{22 * i + 16}" font-size="14" fill="currentColor">'
             f"{plain_number(texts[f])} {escape(label)}</text>"
         )

@@ -30,7 +30,7 @@ class Portraits:
     @property
     def coloured(self) -> str:
         """The same of rows that are drawn in colours, as pictures and bars."""
-        colours = " Blue for, vermilion against." if self.signed else ""
+        colours = " Teal for, crimson against." if self.signed else ""
         return self.what + colours
 
 

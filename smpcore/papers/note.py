@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from smpcore.colors import GREY, NEGATIVE, OKABE_ITO, POSITIVE
 from smpcore.methods import METHODS
 from smpcore.papers.conclusions import DEPENDS, FAILS, HOLDS, IN_PART, NOT_TESTED
 from smpcore.papers.experiment import Experiment
@@ -25,11 +26,11 @@ HARDLY_FAILS = 80
 #: Pixels: of a line, of the names, of a bar, and of the whole width.
 _LINE, _NAMES, _BAR, _WIDTH = 20, 330, 200, 640
 _COLORS = {
-    HOLDS: "#0072B2",
-    DEPENDS: "#E69F00",
-    IN_PART: "#999999",
-    FAILS: "#D55E00",
-    NOT_TESTED: "#999999",
+    HOLDS: POSITIVE,
+    DEPENDS: OKABE_ITO[1],
+    IN_PART: GREY,
+    FAILS: NEGATIVE,
+    NOT_TESTED: GREY,
 }
 _NUMBERS = (
     "Means over the data sets of a table are reproduced if two one-sided tests find "

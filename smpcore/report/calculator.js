@@ -2,8 +2,8 @@
 {
   const MOST_BARS = 12;
   const root = document.getElementById("calculator");
-  const FOR = "rgb(0, 114, 178)";
-  const AGAINST = "rgb(213, 94, 0)";
+  const FOR = "var(--positive)";
+  const AGAINST = "var(--negative)";
 
   function add(parent, name, text = "", attributes = {}) {
     const made = document.createElement(name);

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from smpcore.colors import GREY, OKABE_ITO
 from smpcore.datasets import plain_number
 from smpcore.readouts import READOUTS, Drawing
 
 #: Pixels of the picture, and of the plane with its margins at the left and below.
 _WIDTH, _HEIGHT, _LEFT, _TOP, _SIDE = 460, 290, 52, 12, 230
-_BLUE, _GREY = "#0072b2", "#7f858c"
 _N_TICKS = 6
 #: Rows that a picture shows at most.
 _MOST_MARKS = 500
@@ -48,8 +48,8 @@ def calibration_chart(bins: pd.DataFrame, smoothed: pd.DataFrame) -> Drawing:
     exact = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
     names = {"probability": "x", "share": "y"}
     curves = [
-        _Curve("exact", _GREY, exact, "4 3"),
-        _Curve("smoothed, 95 % band", _BLUE, smoothed.rename(columns=names)),
+        _Curve("exact", GREY, exact, "4 3"),
+        _Curve("smoothed, 95 % band", OKABE_ITO[0], smoothed.rename(columns=names)),
         _Curve("bins, 95 % interval", "#1b1f24", bins.rename(columns=names), "", True),
     ]
     drawn = [curve for curve in curves if len(curve.points)]
@@ -72,9 +72,9 @@ def benefit_chart(curve: pd.DataFrame) -> Drawing:
     names = {"threshold": "x", "net_benefit": "y"}
     every = curve[["threshold", "treat_all"]].set_axis(["x", "y"], axis=1)
     curves = [
-        _Curve("treat none", _GREY, every.assign(y=0.0), "2 3"),
-        _Curve("treat all", "#d55e00", every, "6 3"),
-        _Curve("this model, 95 % band", _BLUE, curve.rename(columns=names)),
+        _Curve("treat none", GREY, every.assign(y=0.0), "2 3"),
+        _Curve("treat all", OKABE_ITO[5], every, "6 3"),
+        _Curve("this model, 95 % band", OKABE_ITO[0], curve.rename(columns=names)),
     ]
     # No net benefit is above the share of the outcome; one of the ticks is at 0.
     largest = max(curve["net_benefit"].max(), curve["treat_all"].max(), 0.01)
@@ -129,21 +129,21 @@ def residual_charts(
                 "Actual against predicted",
                 (predicted, f"actual {target:.40}"),
                 (both, both),
-                _Curve(name, _GREY, line),
+                _Curve(name, GREY, line),
                 ("predicted", "actual"),
             ),
             (
                 "Residuals against predicted",
                 (predicted, "residual"),
                 (both, residuals),
-                _Curve("actual = predicted", _GREY, zero),
+                _Curve("actual = predicted", GREY, zero),
                 ("predicted", "residual"),
             ),
             (
                 "QQ plot of the residuals",
                 ("quantile of a normal distribution", "residual"),
                 (quantiles, residuals),
-                _Curve("normal distribution", _GREY, normal),
+                _Curve("normal distribution", GREY, normal),
                 ("quantile", "residual"),
             ),
         )
@@ -152,7 +152,7 @@ def residual_charts(
 
 def _points(rows: pd.DataFrame, x: str, y: str) -> _Curve:
     points = rows[[x, y]].set_axis(["x", "y"], axis=1)
-    return _Curve("rows", _BLUE, points, "", True)
+    return _Curve("rows", OKABE_ITO[0], points, "", True)
 
 
 def _limits(values: pd.DataFrame | pd.Series) -> tuple[float, float]:
@@ -174,7 +174,7 @@ def _chart(
     curves: Sequence[_Curve],
 ) -> Drawing:
     """Curves on a plane between these ends of both axes."""
-    frame = f'fill="none" stroke="{_GREY}"'
+    frame = f'fill="none" stroke="{GREY}"'
     parts = [f'<rect x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" {frame}/>']
     for share in np.linspace(0, 1, _N_TICKS):
         x, y = _LEFT + share * _SIDE, _TOP + (1 - share) * _SIDE

@@ -10,7 +10,7 @@ test("a value within the range is grey, and beyond it takes a colour little by l
   assert.deepEqual(inkOf(-1e-9), [255, 255, 255]);
   assert.deepEqual(inkOf(-5), inkOf(-1));
   const [red, , blue] = inkOf(-1);
-  assert.ok(red > blue, "orange below");
+  assert.ok(red > blue, "crimson below");
   const [low, , high] = inkOf(2);
-  assert.ok(high > low, "blue above");
+  assert.ok(high > low, "teal above");
 });

@@ -1,8 +1,5 @@
 """Figures: what is painted and drawn is what model and tables say; no tag is obeyed."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +17,7 @@ from smpcore import (
 )
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import RegressionScores
-from smpcore.figures.charts import CLASS_COLORS, class_mark
+from smpcore.figures.charts import class_mark
 from smpcore.model import History
 from smpcore.model.portraits import as_image
 
@@ -494,14 +491,6 @@ def test_channels_and_embeddings_draw_every_row():
     codes, classes = np.array([0, 1, 0, 1, 1]), np.array(["a", "b"])
     figure = figures.embeddings(points, -points, codes, classes)
     assert sum(len(trace.x) for trace in figure.data) == 10
-
-
-CANVAS = Path("assets/canvas/marks.js")
-
-
-def test_the_colours_are_those_of_the_live_figure():
-    listed = re.search(r"PALETTE = \[(.*?)\]", CANVAS.read_text("utf-8"), re.DOTALL)
-    assert tuple(re.findall(r"#\w{6}", listed[1])) == CLASS_COLORS
 
 
 def test_no_two_of_many_classes_look_alike():
