@@ -1,10 +1,12 @@
 """Against what? Methods and baselines on the same rows, side by side."""
 
+from typing import Any
+
 import streamlit as st
 
-from pages.compare import candidates
+from pages.compare import candidates, differences
 from pages.state import session
-from pages.ui.elements import problems_shown, progress_bar, start_all, stop_all, table
+from pages.ui.elements import problems_shown, progress_bar, start_all, stop_all
 from pages.ui.text import escape_markdown, message
 from pages.work import studies
 from smpcore import figures
@@ -45,17 +47,12 @@ def _panels(scored: list[candidates.Scored], regions: candidates.Maps) -> None:
             message(st.caption, words)
 
 
-def _two(scored: list[candidates.Scored], regions: candidates.Maps, part: str) -> None:
-    two = candidates.two(entries, scored)
-    if two is None:
-        return
-    a, b = two
-    figure = regions.difference(a, b)
-    st.plotly_chart(figure, key="difference", alt="Where A and B differ")
-    st.caption(studies.about_differences(len(a.loss), part, data.dataset))
-    if data.weight_summary:
-        message(st.caption, f"Rows are {data.weight_summary}.")
-    table(candidates.differences(scored, a, data, part))
+def _two(a: candidates.Scored, rest: list, scored: list, regions: Any) -> None:
+    """Where A and another model differ."""
+    b, _ = candidates.choose("B", rest, scored)
+    if b is not None:
+        figure = regions.difference(a, b)
+        st.plotly_chart(figure, key="difference", alt="Where A and B differ")
 
 
 def _results() -> None:
@@ -66,12 +63,13 @@ def _results() -> None:
     part = data.scored_part
     scored = candidates.scored(jobs, context, part)
     if scored:
+        a, rest = candidates.choose("A", entries, scored)
+        differences.section(a, scored, context)
         regions = candidates.Maps(context, part)
-        table(candidates.overview(scored, data, part))
         message(st.caption, candidates.note(regions, part))
         _panels(scored, regions)
-        if len(scored) > 1:
-            _two(scored, regions, part)
+        if a is not None and rest:
+            _two(a, rest, scored, regions)
     if polling != bool(running):
         st.rerun()
 

@@ -485,7 +485,6 @@ _WRITTEN = {
     ("pages/ui/elements.py", "100 * done"): "how far work is",
     ("smpcore/live/scene.py", "100 * share"): "how far work is",
     ("pages/papers/experiments.py", "100 * share"): "how far work is",
-    ("pages/compare/candidates.py", "points"): "a difference, with its sign",
     ("smpcore/chips/costs.py", "error"): "how far off an estimate may be",
 }
 
@@ -538,7 +537,6 @@ _PLACES = {
             ("live/lines.py", "names[0]"),
             ("data/tabs.py", "names[0]"),
             ("data/uploads.py", "names[0]"),
-            ("figures/performance.py", '"p_value"'),
             ("explain/case.py", "cKDTree(rows)"),
             ("figures/portraits.py", "values[:, 0]"),
             ("figures/views.py", "xy[:, 1] = y"),

@@ -1,4 +1,4 @@
-"""Who takes part in Compare: controls, scores, differences, and maps of regions."""
+"""Who takes part in Compare: controls, scores, and maps of regions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from pages.ui.text import message
 from pages.work import studies
 from pages.work.studies import CURRENT_SETTINGS, CandidateJob, Entry, settings_in_words
 from smpcore import BASELINES, METHODS, figures
-from smpcore.datasets import plain_number, text_features
+from smpcore.datasets import text_features
 from smpcore.evaluation import (
     BUDGET,
-    LEVEL,
     SCORES,
     ComparedModel,
     RegressionScores,
     Scores,
     class_numbers,
     score_answers,
-    simultaneous_differences,
     title_of,
 )
 from smpcore.live import Context, Parts, quality
@@ -109,18 +107,16 @@ def _learns(entry: Entry, task: str) -> bool:
     return task in method.estimators and method.valid_values(values, task) == values
 
 
-def two(entries: list[Entry], candidates: list[Scored]) -> tuple[Scored, Scored] | None:
-    """Let the visitor choose A and B among all who take part; None while one waits."""
-    fitted = {one.entry.title: one for one in candidates}
+def choose(
+    label: str, entries: list[Entry], scored: list[Scored]
+) -> tuple[Scored | None, list[Entry]]:
+    """Let the visitor choose one of all, None while it waits, and the rest of them."""
+    fitted = {one.entry.title: one for one in scored}
     names = [entry.title for entry in entries]
-    left, right = st.columns(2)
-    a = widget_state.choose_one(left, "A", names, "compare_a")
-    others = [name for name in names if name != a]
-    b = widget_state.choose_one(right, "B", others, "compare_b")
-    if waited := [name for name in (a, b) if name not in fitted]:
-        message(st.caption, f"{waited[0]} is not fitted yet.")
-        return None
-    return fitted[a], fitted[b]
+    name = widget_state.choose_one(st, label, names, f"compare_{label.lower()}")
+    if name not in fitted:
+        message(st.caption, f"{name} is not fitted yet.")
+    return fitted.get(name), [entry for entry in entries if entry.title != name]
 
 
 def problems(jobs: dict[Entry, CandidateJob]) -> list[str]:
@@ -209,39 +205,6 @@ def summary(one: Scored, data: Parts) -> str:
     if one.operating:
         words.append(f"{one.operating}.")
     return " ".join(words)
-
-
-def _signed(value: float, data: Parts) -> str:
-    """A difference of scores: of numbers in their unit, else in percentage points."""
-    if data.dataset.task == "regression":
-        return f"+{plain_number(value)}" if value > 0 else plain_number(value)
-    return f"{100 * value:+.1f} points"
-
-
-def differences(
-    candidates: list[Scored], to: Scored, data: Parts, part: str
-) -> pd.DataFrame:
-    """Each candidate against one, on the same rows of a part."""
-    rivals = [one for one in candidates if one.entry != to.entry]
-    tests = simultaneous_differences(
-        [one.loss for one in rivals], to.loss, data.clusters(part), data.weights(part)
-    )
-    lines = []
-    for one, test in zip(rivals, tests, strict=True):
-        better = "better" if test.mean > 0 else "worse"
-        p_value = f"{test.p_value:.4f}" if test.p_value >= 1e-4 else "< 0.0001"
-        mean, *limits = (_signed(v, data) for v in (test.mean, test.low, test.high))
-        lines.append(
-            {
-                "model": one.title(data),
-                "difference": mean,
-                "simultaneous 95 % interval (Holm)": " to ".join(limits),
-                "p (Holm)": p_value,
-                "test": test.test,
-                "result": better if test.p_value < LEVEL else "no clear difference",
-            }
-        )
-    return pd.DataFrame(lines)
 
 
 #: Nodes of a map along each axis, and rows that are drawn in it.

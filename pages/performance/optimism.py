@@ -101,7 +101,7 @@ def _job(rows: EvaluatedRows, recipe: Recipe, seed: int, is_anew: bool) -> Task:
 
 def _show(result: Optimism) -> None:
     """Apparent and corrected scores, the refits' range for each row, and numbers."""
-    figure = figures.intervals(_points(result), _KINDS, "score", 1.0)
+    figure = figures.forest(_points(result), "score", 1.0)
     figure.update_yaxes(title="measure (refits)")
     alt = "Scores on training rows, and corrected; the table has the same numbers"
     st.plotly_chart(figure, key="optimism_values", alt=alt)

@@ -111,7 +111,7 @@ def _show(result: SiteScores) -> None:
     lines = lines.rename(columns=drawn).assign(kind=kind)
     sentence, *numbers, words = sites_section(result).blocks
     message(st.markdown, sentence)
-    figure = figures.intervals(lines, (kind,), name, mean)
+    figure = figures.forest(lines, name, mean, "mean")
     alt = f"{name} of {len(lines)} parts; the table below has the same numbers"
     st.plotly_chart(figure, key="site_values", alt=alt)
     show_section(Section("", numbers))

@@ -255,7 +255,7 @@ def _show_alternatives(context: ModelContext, key: tuple, result: Alternatives) 
     make = partial(_features, context, result)
     lines = _FEATURES.get_or_make((key, n), make)
     title = "weight per standard deviation"
-    figure = figures.intervals(lines[:_DRAWN], _KINDS, title, 0.0)
+    figure = figures.forest(lines[:_DRAWN], title, 0.0)
     figure.update_yaxes(title="prototype: feature")
     st.plotly_chart(figure, key="alternatives_weights", alt=f"Features by {title}")
     st.caption(

@@ -20,6 +20,7 @@ from smpcore.figures.embedding import (
     map_view,
     shown_rightly,
 )
+from smpcore.figures.forest import forest, group_values, mean_differences
 from smpcore.figures.maps import (
     answer_map,
     change_map,
@@ -33,8 +34,6 @@ from smpcore.figures.performance import (
     answer_places,
     coverage,
     decision_curve,
-    group_values,
-    intervals,
     precision_recall,
     predicted_actual,
     predicted_ranges,
@@ -56,7 +55,6 @@ from smpcore.figures.portraits import (
 from smpcore.figures.reported import (
     accuracy_size,
     critical_difference,
-    mean_differences,
     reported_measured,
 )
 from smpcore.figures.series import series

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.colors import GREY, NEGATIVE, OKABE_ITO, POSITIVE, translucent
+from smpcore.colors import GREY, OKABE_ITO, POSITIVE, translucent
 from smpcore.datasets.display_names import plain_number
 from smpcore.figures.charts import axis_values, error_bars, guide, layout, marks, words
 
@@ -92,56 +92,6 @@ def _row_points(
     figure.update_layout(xaxis_hoverformat=",.4~r", xaxis_separatethousands=True)
     figure.update_layout(yaxis_separatethousands=True)
     return layout(figure, 380, words(title), y).update_layout(dragmode=False)
-
-
-def group_values(
-    table: pd.DataFrame, title: str, overall: float, percent: bool = False
-) -> go.Figure:
-    """A dot with its interval for each group of rows, and a line at all rows' value.
-
-    The table has the lines of one measure, from `subgroups`.
-    """
-    names = "no clear difference", "differs from the rest", "few rows"
-    kinds = np.where(table["p_value"] < 0.05, names[1], names[0])
-    kinds = np.where(table["few"], names[2], kinds)
-    figure = intervals(table.assign(kind=kinds), names, title, overall)
-    return figure.update_xaxes(tickformat=".0%" if percent else None)
-
-
-def intervals(
-    table: pd.DataFrame, kinds: Sequence[str], title: str, line: float
-) -> go.Figure:
-    """A dot with its interval for each row of a table, and an upright line.
-
-    The table has the columns group, rows, value, low, high and kind, one of three.
-    """
-    figure = go.Figure()
-    places = np.arange(len(table))
-    styles = (OKABE_ITO[0], "circle"), (NEGATIVE, "diamond"), (GREY, "circle-open")
-    for name, (color, symbol) in zip(kinds, styles, strict=False):
-        shown = (table["kind"] == name).to_numpy()
-        part = table[shown]
-        if len(part):
-            marks(
-                figure,
-                np.column_stack([part["value"], places[shown]]),
-                name,
-                {"color": color, "symbol": symbol, "size": 11},
-                error_x=error_bars(part["value"], part["low"], part["high"]),
-                error_x_thickness=1.5,
-                text=part["group"].map(words),
-                hovertemplate="%{text}: %{x:.3~r}",
-            )
-    figure.add_vline(x=line, line={"color": GREY, "dash": "dot", "width": 1.5})
-    labels = [
-        f"{words(group, 30)} ({n:,})"
-        for group, n in zip(table["group"], table["rows"], strict=True)
-    ]
-    layout(figure, 120 + 34 * len(table), title, "group")
-    figure.update_yaxes(
-        tickvals=places, ticktext=labels, range=(len(table) - 0.5, -0.5)
-    )
-    return figure.update_layout(dragmode=False)
 
 
 #: Rows of a chart whose ranges can be told apart.

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.colors import GREY, NEGATIVE, OKABE_ITO, POSITIVE
-from smpcore.figures.charts import class_mark, error_bars, guide
+from smpcore.colors import GREY, OKABE_ITO
+from smpcore.figures.charts import class_mark, guide
 
 #: Pixels of a line of numbers, and of what is around all of them.
 _LINE, _AROUND = 22, 130
@@ -37,41 +37,6 @@ def reported_measured(table: pd.DataFrame, measure: str, axis: str = "") -> go.F
     figure.update_yaxes(autorange="reversed")
     height = _AROUND + _LINE * table["data"].nunique()
     return _framed(figure, height, measure, "data set")
-
-
-#: Verdict -> colour of its interval.
-_VERDICTS = {
-    "reproduced": POSITIVE,
-    "differs": NEGATIVE,
-    "undecided": GREY,
-    "on other data": OKABE_ITO[4],
-}
-
-
-def mean_differences(rows: pd.DataFrame) -> go.Figure:
-    """Measured minus printed means with their intervals, in margins: a forest plot.
-
-    The rows are those of `smpcore.papers.verdicts`.
-    """
-    figure, names = go.Figure(), rows["model"]
-    if names.duplicated().any():
-        names = names + ", " + rows["measure"]
-    scaled = rows[["difference", "low", "high"]].div(rows["margin"], axis=0)
-    for verdict, color in _VERDICTS.items():
-        part = scaled[rows["verdict"] == verdict]
-        if len(part):
-            figure.add_scatter(
-                x=part["difference"],
-                y=names[part.index],
-                error_x=error_bars(part["difference"], part["low"], part["high"]),
-                error_x_thickness=2,
-                mode="markers",
-                marker={"color": color, "size": 8},
-                name=verdict,
-            )
-    for edge in (-1, 0, 1):
-        figure.add_vline(edge, line={"color": GREY, "dash": "dot" if edge else "solid"})
-    return _by_model(figure, names, "measured − printed, in margins")
 
 
 def _by_model(figure: go.Figure, names: Sequence[str], x_title: str) -> go.Figure:
