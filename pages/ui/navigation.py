@@ -63,6 +63,7 @@ def show_sample() -> None:
 #: How often a student's page looks whether the teacher has moved the class.
 FOLLOW_SECONDS = 1.5
 
+PRODUCT = "Sparse Prototype Explorer"
 #: Title, icon and question of each page, in the order of the bar; the figure of the
 #: first one says what it shows.
 _PAGES = {
@@ -111,7 +112,7 @@ def _pages() -> list[st.Page]:
 def run() -> None:
     """Show the page that is open."""
     st.set_page_config(
-        page_title="Sparse Prototype Explorer",
+        page_title=PRODUCT,
         page_icon="assets/icon.svg",
         layout="wide",
         initial_sidebar_state="collapsed",
@@ -129,14 +130,20 @@ def run() -> None:
     if page.url_path and page.title != "Lessons":  # Explore shows it with its figure
         lesson_bar.show()
     if not lesson_bar.closes(page.title):
-        if question := _PAGES[page.title][1]:
-            head = st.container(horizontal=True, vertical_alignment="bottom")
-            head.subheader(page.title, width="content")
-            head.caption(question, width="content")
+        _show_title(page.title)
         page.run()
     # Values set on this page are linked and kept too.
     session.show_address(session.current())
     workspace.keep(session.current())
+
+
+def _show_title(title: str) -> None:
+    """The page's title and its question; over Explore's controls the product's name."""
+    question = _PAGES[title][1]
+    key = "title" if question else "first_title"
+    head = st.container(key=key, horizontal=True, vertical_alignment="bottom")
+    head.title(title, anchor=False, width="content")
+    head.caption(question or PRODUCT, width="content")
 
 
 def _follow_class() -> None:

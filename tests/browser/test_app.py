@@ -131,6 +131,28 @@ def test_every_page_fits_its_window_in_both_themes(visit, path):
     expect(page.locator(".stException")).to_have_count(0)
 
 
+def test_a_page_has_one_title_and_numbers_of_one_size(visit):
+    sizes, numbers = {}, ".four dd, [data-testid=stMetricValue]"
+    for path, title in (
+        ("", "Explore"),
+        ("data", "Data"),
+        ("export", "Export"),
+        ("guide", "Guide"),
+    ):
+        page = visit(path)
+        heading = page.locator("[class*=title] h1")
+        expect(heading).to_have_text(title)
+        expect(heading).to_be_in_viewport()
+        if title != "Guide":
+            size = "e => getComputedStyle(e).fontSize"
+            sizes[title] = page.locator(numbers).first.evaluate(size)
+    assert len({*sizes.values()}) == 1, sizes
+    page = visit()
+    expect(page.get_by_text("Sparse Prototype Explorer")).to_be_in_viewport()
+    for place in (page.locator("h1"), page.locator(".controls select").first):
+        place.click(trial=True)  # neither lies over the other
+
+
 def test_the_story_is_set_as_text_and_formulas(visit):
     page = visit()
     settled(page)
