@@ -18,7 +18,7 @@ from pages.state.host import resolve
 from pages.ui import exports
 from pages.ui.text import escape_markdown
 from pages.work import tasks
-from smpcore import METHODS, Dataset, compile_model, quantise
+from smpcore import METHODS, Dataset, compile_model, figures, quantise
 from smpcore.chips import (
     ChipCosts,
     PredictionCost,
@@ -299,6 +299,19 @@ def test_the_row_that_the_caller_fills_takes_memory():
     assert [one["fits"] for one in others] == ["yes", "yes"]
     told = boards.verdict([uno, *others], "ATmega328P")
     assert told.startswith("Does **not** fit on **Arduino Uno** (ATmega328P)")
+
+
+def test_bars_of_memory_are_shares_of_the_boards():
+    """And those of one that is too large go beyond the line."""
+    cost = PredictionCost(30_000, 1900, 0, 100, 0, 100, "cycles")
+    uno = boards._START.to_dict("records")[0]
+    drawn = boards.memories([uno], {"ATmega328P": ChipCosts(cost, cost)})
+    figure = figures.memory_bars(drawn)
+    reserved, model = (trace.x for trace in figure.data)
+    np.testing.assert_allclose(reserved, [100 * 2150 / 32768, 100 * 262 / 2048])
+    np.testing.assert_allclose(model, [100 * 30_000 / 32768, 100 * cost.ram / 2048])
+    assert reserved[1] + model[1] > 100 == figure.layout.shapes[0].x0
+    assert [*figure.data[0].y] == ["Arduino Uno, flash", "Arduino Uno, RAM"]
 
 
 def test_what_a_board_runs_besides_takes_memory_too():

@@ -21,7 +21,7 @@ from pages.ui.elements import (
 from pages.ui.exports import Export
 from pages.ui.text import escape_markdown, message
 from pages.work.tasks import STUDIES, Task
-from smpcore import quantise
+from smpcore import figures, quantise
 from smpcore.chips import (
     CHIPS,
     ChipCosts,
@@ -237,9 +237,15 @@ def _constants(made: Export) -> str | None:
 
 def _boards(known: Mapping[str, ChipCosts], failed: set[str]) -> list[dict[str, str]]:
     place = st.container()
-    rows = lines(editor(), known, failed)
+    boards = editor()
+    rows = lines(boards, known, failed)
     with place:
-        table(rows)
+        if rows:
+            figure = figures.memory_bars(memories(boards, known))
+            alt = "Share of each board's memory; the table below has the same numbers"
+            st.plotly_chart(figure, key="memories", alt=alt)
+        with expander("Show as a table, with latency and charge", "fits", "table"):
+            table(rows)
         if large := [row["board"] for row in rows if row["fits"].startswith("no")]:
             names = ", ".join(large)
             message(st.warning, f"Too large for {names}. It can still be exported.")
@@ -301,6 +307,22 @@ def editor() -> list[dict[str, Any]]:
                 "cell of theirs."
             )
     return whole.to_dict("records")
+
+
+def memories(
+    boards: list[dict[str, Any]], known: Mapping[str, ChipCosts]
+) -> pd.DataFrame:
+    """What is reserved of each memory of a board, and what the model takes; percent."""
+    rows = []
+    for board in boards:
+        if board["chip"] in known:
+            cost = known[board["chip"]].linked
+            for name, takes in (("flash", cost.flash), ("RAM", cost.ram)):
+                part = 100 / (board[f"{name}, kB"] * _KILO)
+                parts = {"reserved": part * board[_RESERVED[name]]}
+                parts |= {"this model": part * takes}
+                rows.append({"memory": f"{board['board']}, {name}"} | parts)
+    return pd.DataFrame(rows)
 
 
 def lines(

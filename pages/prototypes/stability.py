@@ -14,12 +14,13 @@ import streamlit as st
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, undo
 from pages.state.session import Slot
-from pages.ui.elements import study, table, table_popover
+from pages.ui.elements import expander, study, table, table_popover
+from pages.ui.text import message
 from pages.work import study_pool
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
 from smpcore.datasets import list_names, only_compared, plain_number, plural
-from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
+from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits, wilson
 from smpcore.live import Context, pairs
 from smpcore.methods import Alternatives
 from smpcore.readouts import READOUTS
@@ -101,18 +102,37 @@ def _show(context: ModelContext, results: tuple[Stability, Stability] | None) ->
         st.info("Stopped before the first refit finished.")
         return
     result, by_level = results
-    st.caption(f"Of {result.n_refits} refits:")
-    names, shares = context.names, 100 * result.recovered(_BOUND)
-    head = f"recovered %, similarity {_BOUND} or more"
-    medians = np.median(np.nan_to_num(result.cosines), axis=0)
-    table({"prototype": names, head: shares, "median similarity": medians})
-    bounds = np.linspace(0.0, 1.0, 101)
-    shares = np.array([result.recovered(bound) for bound in bounds])
-    figure = figures.recovery(bounds, shares[:, :_MOST_DRAWN], names, _BOUND)
-    alt = "Share of refits that recover each prototype, by how similar it has to be"
-    st.plotly_chart(figure, key="recovery", alt=alt)
+    lines = recovered(result, context.names)
+    least = lines.iloc[lines["value"].argmin()]
+    message(
+        st.markdown,
+        f"{least['group']} is recovered least often: by {least['value']:.0f} % of "
+        f"{plural(result.n_refits, 'refit')}.",
+    )
+    title = f"recovered by refits (%, similarity {_BOUND} or more)"
+    figure = figures.forest(lines, title, 100.0).update_yaxes(title="prototype")
+    alt = "Share of refits that recover each prototype; the table has the numbers"
+    st.plotly_chart(figure, key="recovered", alt=alt)
+    with expander("Show as a table, and for other similarities", "refits", "table"):
+        medians = np.median(np.nan_to_num(result.cosines), axis=0)
+        columns = {"prototype": lines["group"], "recovered %": lines["value"]}
+        table(columns | {"median similarity": medians})
+        bounds = np.linspace(0.0, 1.0, 101)
+        shares = np.array([result.recovered(bound) for bound in bounds])
+        drawn = shares[:, :_MOST_DRAWN], context.names
+        figure = figures.recovery(bounds, *drawn, _BOUND)
+        alt = "Share of refits that recover each prototype, by how similar it has to be"
+        st.plotly_chart(figure, key="recovery", alt=alt)
     if context.portraits.signed:
         _selected(context, result, by_level)
+
+
+def recovered(result: Stability, names: list[str]) -> pd.DataFrame:
+    """The share of refits that recover each prototype, with Wilson's interval; %."""
+    shares, n = result.recovered(_BOUND), result.n_refits
+    low, high = wilson(shares * n, n)
+    limits = {"value": 100 * shares, "low": 100 * low, "high": 100 * high}
+    return pd.DataFrame({"group": names, **limits, "kind": "prototype, 95 % interval"})
 
 
 def _selected(context: ModelContext, result: Stability, by_level: Stability) -> None:

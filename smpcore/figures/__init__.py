@@ -6,7 +6,7 @@ from smpcore.figures.charts import (
     missing_values,
     scatter,
 )
-from smpcore.figures.chip_peers import MarkedModel, chip_peers
+from smpcore.figures.chip_peers import MarkedModel, chip_peers, memory_bars
 from smpcore.figures.embedding import (
     FOLDS,
     MOST_LAID_OUT,

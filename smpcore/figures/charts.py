@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from smpcore.colors import GREY, OKABE_ITO, class_color
 from smpcore.datasets import Dataset, Split
-from smpcore.datasets.display_names import shorten_name
+from smpcore.datasets.display_names import plain_number, shorten_name
 from smpcore.model import History
 
 
@@ -80,6 +80,22 @@ def bars_layout(
     paper = {"xref": "paper", "yref": "paper", "x": 1, "y": 0, "xanchor": "right"}
     figure.add_annotation(title | paper | {"font_size": 14})
     return layout(figure, 110 + 24 * n_bars, "", y_title)
+
+
+def log_axis(values: object) -> dict[str, object]:
+    """An axis of 1, 10, 100; of less than two of these, of 1, 2, 5 written out."""
+    values = np.asarray(values, np.float64)
+    values = values[np.isfinite(values) & (values > 0)]
+    if not values.size:
+        return {"type": "log"}
+    low, high = values.min() / 1.1, values.max() * 1.1
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    ticks = powers[(low <= powers) & (powers <= high)]
+    if len(ticks) < 2:
+        ticks = np.outer(powers, (1.0, 2.0, 5.0)).ravel()
+        ticks = ticks[(low <= ticks) & (ticks <= high)]
+    texts = [plain_number(tick, separator=",") for tick in ticks]
+    return {"type": "log", "tickvals": ticks, "ticktext": texts}
 
 
 def guide(figure: go.Figure, x: object, y: object, name: str, **line: object) -> None:

@@ -1,4 +1,4 @@
-"""Accuracy of measured models against what they cost on a chip."""
+"""What models cost on a chip: beside its memory, and beside measured models."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.colors import OKABE_ITO
-from smpcore.figures.charts import class_mark, error_bars, marks
+from smpcore.colors import GREY, NEGATIVE, OKABE_ITO
+from smpcore.figures.charts import (
+    bars_layout,
+    class_mark,
+    error_bars,
+    log_axis,
+    marks,
+    words,
+)
 from smpcore.figures.performance import beside_others
 from smpcore.readouts import Estimate
 
@@ -43,10 +50,25 @@ def chip_peers(
         bars = error_bars(np.array([value]), low, high, thickness=1.5)
         at, hover = (marked.cost, value), "%{y:.1%} at %{x:,}"
         marks(figure, at, marked.name, _MARKED, error_y=bars, hovertemplate=hover)
-    figure.update_xaxes(type="log", dtick="D2")
+    figure.update_xaxes(log_axis(shown[cost]))
     figure.update_yaxes(tickformat=".0%")
     # On a phone the legend takes six lines.
     return beside_others(figure, *titles).update_layout(height=460)
+
+
+def memory_bars(lines: pd.DataFrame) -> go.Figure:
+    """What is reserved of each memory, what a model takes, and where it is full.
+
+    The table has columns ``memory``, ``reserved`` and ``this model``, in percent.
+    """
+    figure = go.Figure()
+    names = [words(name) for name in lines["memory"]]
+    for column, color in (("reserved", GREY), ("this model", OKABE_ITO[0])):
+        style = {"marker_color": color, "hovertemplate": "%{y}: %{x:.3~r} %"}
+        values, places = lines[column], {"y": names, "orientation": "h"}
+        figure.add_bar(x=values, name=column, **places, **style)
+    figure.add_vline(100, line={"color": NEGATIVE, "width": 2}, annotation_text="full")
+    return bars_layout(figure, len(lines), "% of the memory", "board")
 
 
 def _group(figure: go.Figure, part: pd.DataFrame, cost: str, place: int) -> None:

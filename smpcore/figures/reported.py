@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.colors import GREY, OKABE_ITO
-from smpcore.figures.charts import class_mark, guide
+from smpcore.figures.charts import class_mark, guide, log_axis
 
 #: Pixels of a line of numbers, and of what is around all of them.
 _LINE, _AROUND = 22, 130
@@ -146,6 +146,6 @@ def accuracy_size(
             name=f"{place + 1} {name}",
         )
     title = f"{size} (geometric mean over data sets)"
-    figure.update_xaxes(type="log", dtick=1, tickformat=",")
+    figure.update_xaxes(log_axis(means[size]))
     figure.update_yaxes(tickformat=".3f")
     return _framed(figure, 560, title, f"{score} (mean over data sets)")

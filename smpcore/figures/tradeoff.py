@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.colors import GREY
-from smpcore.figures.charts import class_mark, guide, layout, marks
+from smpcore.figures.charts import class_mark, guide, layout, log_axis, marks
 
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {
@@ -76,9 +76,7 @@ def tradeoff(
             part["state"][:] = "reference"
         part["text"] = _texts(part)
         _family(figure, part, names[key], style)
-    figure.update_xaxes(type="log" if wide else "linear")
-    if wide:
-        figure.update_xaxes(dtick="D2")
+    figure.update_xaxes(log_axis(shown["x"]) if wide else {"type": "linear"})
     if shown["mean"].size and np.ptp(shown["mean"]) == 0.0:
         # The first point of a sweep would stand on an axis that is two units long.
         (mean, *_), half = shown["mean"], np.nanmax([0.05, *2.0 * shown["error"]])

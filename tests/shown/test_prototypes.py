@@ -6,8 +6,11 @@ import re
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from statsmodels.stats.proportion import proportion_confint
 
+from pages.prototypes import stability
 from smpcore import METHODS, SMPClassifier
+from smpcore.evaluation import Stability
 from tests.app import kernels, opened, sound
 from tests.shown import oracle
 from tests.shown.oracle import says
@@ -18,6 +21,19 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 FITS = [(m, d) for m in METHODS for d in ("clinic", "wine")]
 FITS += [("supersparse", "diabetes"), ("supersparse", "numbers")]
 CLASSES = [(m, d) for m, d in FITS if d in ("clinic", "wine")]
+
+
+def test_shares_of_refits_that_recover_a_prototype():
+    rng = np.random.default_rng(0)
+    cosines = rng.uniform(0.5, 1.0, (40, 3))
+    cosines[:5, 0] = np.nan  # they have no partner of it
+    result = Stability(40, cosines, *[np.zeros((3, 2))] * 4)
+    lines = stability.recovered(result, ["a", "b", "c"])
+    for line, column in zip(lines.itertuples(), cosines.T, strict=True):
+        hits = sum(cosine >= 0.8 for cosine in column)
+        expected = hits / 40, *proportion_confint(hits, 40, method="wilson")
+        shown = line.value, line.low, line.high
+        np.testing.assert_allclose(shown, 100 * np.array(expected), rtol=1e-6)
 
 
 def section(fit, name, **more):

@@ -17,7 +17,7 @@ from smpcore import (
 )
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import RegressionScores
-from smpcore.figures.charts import class_mark
+from smpcore.figures.charts import class_mark, log_axis
 from smpcore.model import History
 from smpcore.model.portraits import as_image
 
@@ -519,3 +519,19 @@ def test_of_many_rows_the_worst_and_some_others_are_drawn():
         assert max(len(trace.x) for trace in figure.data) == 2_000
         points = next(trace for trace in figure.data if trace.name == "rows")
         assert {*rows["row"][:1_000], rows["row"].iloc[-1]} <= {*points.customdata}
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([0.8, 3, 240], ["1", "10", "100"]),
+        ([0, np.nan, 1, 4000], ["1", "10", "100", "1,000"]),
+        ([1200, 9000], ["2,000", "5,000"]),
+        ([], None),
+    ],
+)
+def test_a_log_axis_reads_1_10_100(values, shown):
+    axis = log_axis(values)
+    assert axis["type"] == "log" and axis.get("ticktext") == shown
+    if shown:
+        assert [*axis["tickvals"]] == [float(one.replace(",", "")) for one in shown]
