@@ -21,7 +21,8 @@ OKABE_ITO = (
 #: themes and in every file; `assets/canvas/marks.js` has them, too.
 CLASS_COLORS = (*OKABE_ITO, "#AA3377", "#8C8C33", "#6A4FC9", "#8C510A")
 #: For, above, right, better; and against, below, wrong, worse: seen on both grounds.
-POSITIVE, NEGATIVE = "#00909C", "#CC2430"
+POSITIVE = "#00909C"
+NEGATIVE = "#CC2430"
 #: Grey that is told from both backgrounds.
 GREY = "#7F858C"
 

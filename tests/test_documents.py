@@ -13,7 +13,7 @@ from tests.test_architecture import TREES
 
 PAGES = {
     name: (ROOT / ".github" / name).read_text("utf-8")
-    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md")
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "LOOKS.md")
 }
 _TOPS = ("app.py", "pages/", "smpcore/", "assets/", "tests/", ".github/")
 
