@@ -4,12 +4,15 @@ import base64
 
 import streamlit as st
 
-from pages.lessons import class_view, editor, files
+from pages.lessons import class_view, editor, files, wall
 from pages.state import lesson_files, lesson_run
 from pages.state.lesson_files import Lesson
 from pages.ui.lesson_bar import as_markdown
 from smpcore.datasets import plural
 
+if (run := lesson_run.current()) is not None and run.is_wall:
+    wall.show(run)
+    st.stop()
 st.caption(
     "A lesson goes on beside the figure of Explore. Your own settings come back when "
     "you leave it."
@@ -55,7 +58,7 @@ if classroom is not None:
     class_view.show(classroom)
 else:
     class_view.join()
-if (run := lesson_run.current()) is not None:
+if run is not None:
     st.info(f"Under way: {as_markdown(run.lesson.title)}, step {run.at + 1}.")
     st.page_link("pages/explore.py", label="Go on", icon=":material/arrow_forward:")
 

@@ -413,3 +413,41 @@ def test_screens_follow_and_who_is_let_go_stays():
     assert session_of(student.run()).lesson.lesson is classroom.lesson
     classes.end(classroom)
     assert "The class is over" in words(student.run())
+
+
+def test_the_wall_and_its_teacher_count_as_nobody(monkeypatch):
+    monkeypatch.setattr(visitors, "browser", lambda: "teacher")
+    classroom = classes.start(lesson(question=NUMBER), "teacher")
+    shown = opened({"wall": classroom.link_code}, "lessons.py")
+    taught = opened({"class": classroom.code})
+    monkeypatch.setattr(visitors, "browser", lambda: "student")
+    opened({"class": classroom.code})
+    classroom.move(0, classes.FIRST_VOTE)
+    assert "0 answers, 1 student here" in words(sound(shown.run()))
+    sent(sound(taught.run()), 4)
+    assert "You are not counted" in said(taught, *taught.caption)
+    assert not classroom.votes and classroom.counts().answers == {}
+    assert classroom.counts().n_here == 1
+
+
+def test_nobody_acts_on_the_wall_or_sees_a_vote_before_all_do():
+    asked = NUMBER | {"reveal": "It was {after.n_prototypes}.", "then": {"lam": "0.5"}}
+    classroom = classes.start(lesson(question=asked, state={"data": "circles"}), "")
+    wall = opened({"wall": classroom.link_code}, "lessons.py")
+    assert classroom.code in words(wall) and "0 students here" in words(wall)
+    student = classroom.join("browser")
+    for stage in classes.FIRST_VOTE, classes.SECOND_VOTE:
+        classroom.move(0, stage)
+        classroom.take(student, classroom.lesson, 0, 7.0)
+        text = words(sound(wall.run()))
+        assert "1 answer, 1 student here" in text and NUMBER["text"] in text
+        assert "7" not in text.replace(classroom.code, "")
+        assert not wall.get("plotly_chart")
+    classroom.move(0, classes.SHOWN)
+    assert "It was" in words(sound(wall.run())) and "Measured: " in words(wall)
+    assert len(wall.get("plotly_chart")) == 1
+    assert not [*wall.button, *wall.toggle, *wall.text_input, *wall.number_input]
+    classroom.teach(lesson())
+    assert session_of(sound(wall.run())).lesson.is_wall
+    classes.end(classroom)
+    assert "The class is over" in words(sound(wall.run()))

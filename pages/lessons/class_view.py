@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from pages.lessons import votes
 from pages.state import lesson_run, session
-from pages.state.host import resolve
-from pages.state.lesson_files import Lesson, Question, Readouts
+from pages.state.lesson_files import Lesson, Readouts
 from pages.state.session import Slot
 from pages.ui import lesson_bar, qr
-from pages.ui.elements import download, problems_shown, table_popover
+from pages.ui.elements import download, problems_shown
 from pages.ui.lesson_bar import as_markdown
 from pages.work import classes, visitors
 from pages.work.classes import Classroom, Counts
 from pages.work.slots import poll_interval
-from smpcore import SmpcoreError, figures
-from smpcore.datasets import as_csv, plain_number, plural
+from smpcore import SmpcoreError
+from smpcore.datasets import as_csv, plural
 
 #: Read-outs, what is right by them, and rows in the figure.
 _QUESTION = Slot[tuple[Readouts, Any, Any]]("class_question")
@@ -60,6 +59,11 @@ def show(classroom: Classroom) -> None:
         left.code(link, language=None)
         with left:
             qr.warn_of_local(link)
+            wall = qr.address({"wall": classroom.link_code}, "lessons")
+            help = "For a projector: code, questions, votes and answers in large type"
+            st.link_button(
+                "Open the wall", wall, icon=":material/present_to_all:", help=help
+            )
         right.image(qr.image(link), width=220, caption="QR code of this link")
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
         with st.popover("End the class", key="class_ending"):
@@ -185,18 +189,14 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
         key=f"class_step_{here}",
     )
     question, key = steps[step].question, (classroom.code, classroom.lesson, step)
-    votes = {
-        f"Vote {i}" if counts.second.get(step) else "Answers": sent[step]
-        for i, sent in enumerate((counts.answers, counts.second), 1)
-        if sent.get(step)
-    }
+    sent = votes.by_name(counts, step)
     right = rows = None
     with problems_shown():
         values, right, rows = _QUESTION.get_or_make(
             key, lambda: _fitted(classroom.lesson, step)
         )
         text = as_markdown(lesson_run.filled(question.text, values, is_shown=False))
-        sizes = (plural(len(sent), "answer") for sent in votes.values())
+        sizes = (plural(len(one), "answer") for one in sent.values())
         st.caption(f"{', then '.join(sizes) or 'No answers yet'}: {text}")
     is_shown = classroom.stage(step) == classes.SHOWN
     is_wanted = st.toggle("See the right answer here", key=f"class_right_{step}")
@@ -204,39 +204,9 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
     help = "While they vote, what others have answered would steer the rest."
     are_seen = st.toggle("Show votes here", key=f"class_votes_{step}", help=help)
     if not (is_shown or are_seen):
-        votes = {}
-    if votes or right is not None:
-        _drawn(question, votes or {"Answers": []}, right, rows)
-
-
-def _drawn(
-    question: Question, votes: Mapping[str, list[Any]], right: Any, rows: Any
-) -> None:
-    """A chart of each vote: choices as bars, places as heat, numbers on a line."""
-    if question.number:
-        sent = (
-            f"{name}: {', '.join(map(plain_number, vote))}"
-            for name, vote in votes.items()
-        )
-        figure = figures.answer_numbers(votes, right)
-        st.plotly_chart(figure, key="class_answers", alt="; ".join(sent))
-        return
-    for part, (name, vote) in zip(st.columns(2), votes.items(), strict=False):
-        part.caption(name)
-        if question.point:
-            figure = figures.answer_places(vote, right or [], rows)
-            words = "Places, table below"
-        else:
-            texts = [choice.text for choice in question.choices]
-            sizes = [vote.count(i) for i in range(len(texts))]
-            figure = figures.answer_counts(texts, sizes, right or [])
-            words = f"{name}: " + "; ".join(map("{}: {}".format, texts, sizes))
-        part.plotly_chart(figure, key=f"class_{name}", alt=words)
-    if question.point:
-        sent = [(name, *place) for name, vote in votes.items() for place in vote]
-        table_popover(
-            pd.DataFrame(sent, columns=["vote", "x", "y"]), key="class_places"
-        )
+        sent = {}
+    if sent or right is not None:
+        votes.drawn(question, sent or {"Answers": []}, right, rows)
 
 
 def _fitted(lesson: Lesson, step: int) -> tuple[Readouts, Any, Any]:
@@ -244,7 +214,6 @@ def _fitted(lesson: Lesson, step: int) -> tuple[Readouts, Any, Any]:
     run = lesson_run.Run(lesson, session.get().choice, at=step)
     try:
         values = run.readouts()
-        rows = resolve(run.choice_of("before")).data.of("train")[0]
+        return values, run.right(values), votes.rows_in_figure(run)
     finally:
         run.forget_drawings()
-    return values, run.right(values), rows if run.asks_place else None

@@ -89,6 +89,8 @@ class Run:
         How many moves of the class it has followed, and changes that it has seen.
     is_trial : bool
         Whether its writer tries it, and goes back to the editor.
+    is_wall : bool
+        Whether it is shown to the whole class, and nobody acts there.
     """
 
     lesson: Lesson
@@ -106,6 +108,7 @@ class Run:
     turns: int = 0
     changes: int = 0
     is_trial: bool = False
+    is_wall: bool = False
     settings: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
     places: dict[int, list[list[float]]] = field(default_factory=dict)
 
@@ -175,7 +178,8 @@ class Run:
     def link(self) -> dict[str, str]:
         """Parameters of a link to the class, or to this step of a listed lesson."""
         if self.student and not self.student.classroom.has_ended:
-            return {"class": self.student.classroom.link_code}
+            name = "wall" if self.is_wall else "class"
+            return {name: self.student.classroom.link_code}
         return {"lesson": self.name, "step": str(self.at + 1)} if self.name else {}
 
     @property
@@ -355,6 +359,12 @@ def join(code: str) -> None:
     start(classroom.lesson, classroom.join(visitors.browser()))
 
 
+def watch(code: str) -> None:
+    """Follow a class on its wall."""
+    classroom = classes.find(code)
+    start(classroom.lesson, classroom.watch(), is_wall=True)
+
+
 def is_behind() -> bool:
     """Whether the class has changed since the page ran last."""
     run = current()
@@ -372,7 +382,7 @@ def follow() -> None:
     if room.has_ended:
         return
     if room.lesson is not run.lesson:
-        start(room.lesson, run.student)
+        start(room.lesson, run.student, is_wall=run.is_wall)
     elif room.is_held and room.turns != run.turns:
         run.turns = room.turns
         go(room.at)

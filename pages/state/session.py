@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # these modules import this one
 
 Result = TypeVar("Result")
 #: Parameters of a link that begins a lesson, beside those of a choice.
-LESSON_LINK = ("class", "lesson", "step")
+LESSON_LINK = ("class", "wall", "lesson", "step")
 #: What a control of a page can be set to, and a cell of a table that is typed over.
 Setting = str | float | list[str] | None
 Cell = str | float | None
@@ -150,7 +150,7 @@ class Session:
     results : dict
         Slot -> what its result is of, and the result.
     lesson_link : dict
-        Class, or lesson and step, that the link names, until it is begun.
+        Class, wall, or lesson and step, that the link names, until it is begun.
     """
 
     choice: Choice = field(default_factory=Choice)

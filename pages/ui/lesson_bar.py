@@ -68,6 +68,11 @@ def _class(run: Run) -> None:
     if classroom.has_ended:
         st.info("The class is over; you can go on alone.")
         return
+    if not run.student.is_counted:
+        st.caption(
+            f"Class {classroom.code}, as a student sees it. You are not counted."
+        )
+        return
     moves = "Your teacher moves the class on." if classroom.is_held else ""
     st.caption(
         f"Class {classroom.code}. Your teacher sees how many are at which step, and "
@@ -77,9 +82,10 @@ def _class(run: Run) -> None:
 
 def _open_link(link: Mapping[str, str]) -> None:
     """Begin the lesson that a link names, at its step, or that of a class."""
-    if "class" in link:
-        lesson_run.join(link["class"])
-        return
+    for name, begin_class in ("class", lesson_run.join), ("wall", lesson_run.watch):
+        if name in link:
+            begin_class(link[name])
+            return
     name, step = link.get("lesson", ""), link.get("step", "1")
     lesson = lesson_files.listed().get(name)
     if not isinstance(lesson, Lesson):
@@ -132,7 +138,7 @@ def _texts(run: Run) -> None:
 def _asked(run: Run, values: Readouts, text: str) -> None:
     """The question at its stage, or its reveal."""
     if not run.is_open_question:
-        _reveal(run, values, text)
+        reveal(run, values, text)
     elif run.stage == classes.CLOSED:
         st.info("Wait here: your teacher opens the question.")
     elif run.is_answered:
@@ -243,7 +249,7 @@ def _answer(run: Run, key: str, limits: tuple[float, float] | None) -> None:
         lesson_run.answer(value)
 
 
-def _reveal(run: Run, values: Readouts, text: str) -> None:
+def reveal(run: Run, values: Readouts, text: str) -> None:
     """What was answered, what is right, and the read-outs before and after."""
     st.caption(as_markdown(text))
     question = run.question
@@ -282,11 +288,15 @@ def _verdict(run: Run, values: Readouts, is_right: bool) -> str:
         within = plain_number(question.point.within, 3)
         if not math.isfinite(far):
             return "Measured: no prototype has a place in this figure."
+        if run.is_wall:
+            return f"Stars in the chart: within {within} of one is right."
         if answer is None:
             return "The stars are in the figure; you have marked no place."
         return f"Your mark is {plain_number(far, 2)} away; within {within} is right."
     else:
         true = READOUTS[question.number.measure].text(right)
+    if run.is_wall:
+        return f"Measured: {true}."
     if answer is None:
         return f"Measured: {true} (you gave no answer)."
     agrees = "as predicted" if is_right else f"your prediction: {_words(run)}"

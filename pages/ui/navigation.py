@@ -123,8 +123,14 @@ def run() -> None:
         # In front of all that comes and goes: a browser takes blocks by their place.
         st.fragment(_follow_class, run_every=FOLLOW_SECONDS)()
     # `?embed=true`: a frame of another page has one page of the app, without the bar.
-    position = "hidden" if st.context.is_embedded else "top"
+    is_wall = taken is not None and taken.is_wall
+    position = "hidden" if st.context.is_embedded or is_wall else "top"
     page = st.navigation(_pages(), position=position)
+    if is_wall and page.title != "Lessons":
+        st.switch_page("pages/lessons.py")
+    if is_wall:
+        page.run()
+        return
     session.turn_to(page.url_path)
     _show_state(choice, is_first_page=not page.url_path)
     if page.url_path and page.title != "Lessons":  # Explore shows it with its figure

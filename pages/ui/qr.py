@@ -27,8 +27,13 @@ _SCALE, _BORDER = 10, 3
 
 def address(query: Mapping[str, str], page: str = "") -> str:
     """The address of Explore with these parameters, as this browser reaches it."""
+    return f"{server(page)}/?{urlencode(query)}"
+
+
+def server(page: str = "") -> str:
+    """The address of this app, as this browser reaches it on one of its pages."""
     here = str(st.context.url or "").split("?")[0].rstrip("/")
-    return f"{here.removesuffix('/' + page)}/?{urlencode(query)}"
+    return here.removesuffix(f"/{page}")
 
 
 def is_local(link: str) -> bool:

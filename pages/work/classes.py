@@ -46,10 +46,13 @@ CLOSED, FIRST_VOTE, SECOND_VOTE, SHOWN = range(4)
 class Student:
     """One visit that takes part; what it does counts until the class ends.
 
-    Its browser is known by a cookie, so that it may come back in another tab.
+    Its browser is known by a cookie, so that it may come back in another tab. A wall
+    and the teacher follow the class too, and count as nobody.
 
     Parameters
     ----------
+    is_counted : bool
+        Whether its answers are those of the class.
     answers, second : dict
         Step -> answer of the first vote, and of the one after the discussion.
     """
@@ -57,6 +60,7 @@ class Student:
     classroom: Classroom
     tab: str
     browser: str = ""
+    is_counted: bool = True
     step: int = 0
     left: bool = False
     answers: dict[int, Any] = field(default_factory=dict)
@@ -121,9 +125,11 @@ class Classroom:
     def join(self, browser: str = "") -> Student:
         """Let the visit take part; a browser that comes back goes on where it was.
 
-        A browser takes part once, also in several tabs. In a full class, who has left
-        makes room, those with the fewest answers first.
+        A browser takes part once, also in several tabs; its teacher's follows only. In
+        a full class, who has left makes room, those with the fewest answers first.
         """
+        if browser and browser == self.teacher:
+            return self.watch()
         with self._lock:
             self.addresses.add(address())
             if student := self._student_of(browser):
@@ -140,6 +146,10 @@ class Classroom:
             student = Student(self, visitor(), browser)
             self._students.append(student)
         return student
+
+    def watch(self) -> Student:
+        """Let the visit follow the class, and count as nobody."""
+        return Student(self, visitor(), is_counted=False)
 
     def _student_of(self, browser: str) -> Student | None:
         same = (one for one in self._students if browser and one.browser == browser)
@@ -165,6 +175,11 @@ class Classroom:
             reached=Counter(step for one in students for step in set(one.reached)),
         )
 
+    @property
+    def is_joining(self) -> bool:
+        """Whether its teacher has not moved it yet, or lets everybody go on alone."""
+        return not (self.is_held and self.turns)
+
     def stage(self, step: int) -> int:
         """How far the class is with the question of a step."""
         return self._stages.get(step, CLOSED)
@@ -178,7 +193,8 @@ class Classroom:
             sent = student.answers if stage == FIRST_VOTE else student.second
             if step not in sent:
                 sent[step] = answer
-                self.votes.append(Vote(time.time(), lesson, step, stage, answer))
+                if student.is_counted:
+                    self.votes.append(Vote(time.time(), lesson, step, stage, answer))
         return True
 
     def move(self, step: int, stage: int | None = None) -> None:

@@ -1,0 +1,119 @@
+"""A class on the wall of its room: its code, the question, both votes, the answer.
+
+It follows the class by itself. Nothing can be pressed there, and nothing of a single
+student is seen.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.lessons import votes
+from pages.state import lesson_run
+from pages.state.lesson_run import Run
+from pages.ui import lesson_bar, qr
+from pages.ui.elements import problems_shown
+from pages.ui.lesson_bar import as_markdown
+from pages.work import classes
+from pages.work.classes import Classroom
+from pages.work.slots import poll_interval
+from smpcore.datasets import plural
+
+#: Students and answers are counted anew this often.
+POLL_SECONDS = 1.5
+
+
+def show(run: Run) -> None:
+    """Show where the class is."""
+    room = run.student.classroom
+    with st.container(key="wall"):
+        if room.has_ended:
+            st.markdown("### The class is over.")
+        elif room.is_joining:
+            _joining(room)
+        else:
+            _head(run)
+            with problems_shown():
+                _step(run)
+
+
+def _link(room: Classroom) -> str:
+    return qr.address({"class": room.link_code}, "lessons")
+
+
+def _joining(room: Classroom) -> None:
+    """How to join, and how many have."""
+    left, right = st.columns([3, 2], gap="large", vertical_alignment="center")
+    with left:
+        st.markdown(f"### {as_markdown(room.lesson.title)}")
+        st.markdown("Scan the QR code, or open")
+        st.code(qr.server("lessons") + "/lessons", language=None)
+        st.markdown("and enter")
+        with st.container(key="wall_code"):
+            st.markdown(f"**{room.code}**")
+        _counts(room)
+    right.image(qr.image(_link(room)), width="stretch")
+
+
+def _head(run: Run) -> None:
+    """The lesson's title and step, and the code for those who come late."""
+    lesson, room = run.lesson, run.student.classroom
+    sides = {"horizontal_alignment": "distribute", "vertical_alignment": "center"}
+    with st.container(horizontal=True, **sides):
+        at = f"{run.at + 1} of {len(lesson.steps)}"
+        st.markdown(f"{as_markdown(lesson.title)} · {at}", width="content")
+        st.markdown(f"Join: **{room.code}**", width="content")
+        st.image(qr.image(_link(room)), width=96)
+
+
+def _step(run: Run) -> None:
+    """The step as the class has it: its text, the question, or votes and answer."""
+    question, step = run.question, run.step
+    is_shown = question is not None and not run.is_open_question
+    values = run.readouts() if is_shown or "{before." in step.text + step.asked else {}
+    text, asked = (
+        as_markdown(lesson_run.filled(words, values, is_shown, run.hidden))
+        for words in (step.text, step.asked)
+    )
+    st.markdown(f"### {as_markdown(step.title)}")
+    if is_shown:
+        counts = run.student.classroom.counts()
+        sent = votes.by_name(counts, run.at) or {"Answers": []}
+        right = run.right(values)
+        votes.drawn(question, sent, right, votes.rows_in_figure(run), True)
+        lesson_bar.reveal(run, values, asked)
+        return
+    st.markdown(text)
+    if step.task or run.stage != classes.CLOSED:
+        _asked(run, asked)
+    _counts(run.student.classroom)
+
+
+def _asked(run: Run, text: str) -> None:
+    """The task or the question, large, with the answers to choose from."""
+    choices = run.question.choices or () if run.question else ()
+    if run.stage == classes.SECOND_VOTE:
+        st.markdown("Second vote, after the discussion.")
+    lines = [f"- {as_markdown(choice.text)}" for choice in choices]
+    with st.container(key="wall_question"):
+        st.markdown("\n".join([text, "", *lines]))
+
+
+def _counts(room: Classroom) -> None:
+    """How many are here, and have answered."""
+    st.fragment(_counted, run_every=poll_interval(POLL_SECONDS))(room)
+
+
+def _counted(room: Classroom) -> None:
+    counts, at = room.counts(), room.at
+    words = f"{plural(counts.n_here, 'student')} here"
+    votes_under_way = {
+        classes.FIRST_VOTE: counts.answers,
+        classes.SECOND_VOTE: counts.second,
+    }
+    if room.lesson.steps[at].task:
+        words += f", {counts.reached[at]} have done it"
+    elif room.lesson.steps[at].question and room.stage(at) in votes_under_way:
+        n_answers = len(votes_under_way[room.stage(at)].get(at, ()))
+        words = f"{plural(n_answers, 'answer')}, {words}"
+    st.markdown(words)
