@@ -1,6 +1,7 @@
 """A class by a code: what its teacher sees, and that it is forgotten."""
 
 import gc
+import io
 import math
 import re
 import time
@@ -8,9 +9,11 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from pages.lessons import class_view
+from pages.lessons import results
+from pages.state.host import resolve
 from pages.state.lesson_run import Run
 from pages.ui import lesson_bar
 from pages.work import classes, store, visitors
@@ -330,17 +333,108 @@ def test_a_teacher_sees_no_votes_until_they_are_shown(monkeypatch):
     assert len(drawn() or sound(page.run()).get("plotly_chart")) == 1
 
 
+def voted(classroom, step, *votes):
+    """Votes of students on a step: (student, vote, answer)."""
+    number = len(classroom.lessons) - 1
+    for student, vote, answer in votes:
+        one = classes.Vote(0.0, number, step, vote, answer, student, 4)
+        classroom.votes.append(one)
+
+
+def table(classroom):
+    return pd.read_csv(io.BytesIO(results.as_table(classroom)), dtype=str)
+
+
 def test_negative_numbers_and_places_are_answers_of_the_file_as_they_are():
+    place = NUMBER | {"point": {"within": 1}}
+    del place["number"]
     classroom = classes.start(lesson(question=NUMBER), "")
-    place = lesson(question={**NUMBER, "point": {"within": 1}, "number": None})
-    for one, answer in (classroom.lesson, -31.0), (classroom.lesson, -0.5):
-        classroom.votes.append(classes.Vote(0.0, one, 0, 1, answer))
-    numbers = class_view._csv(classroom).decode().splitlines()
-    classroom.votes.append(classes.Vote(0.0, place, 0, 1, [-0.25, 0.5]))
-    lines = class_view._csv(classroom).decode().splitlines()
-    assert lines[:3] == numbers
-    answers = [line.split(",", 4)[4] for line in lines]
-    assert answers == ["answer", "-31", "-0.5", '"(-0.25, 0.5)"']
+    voted(classroom, 0, ("S1", 1, -31.0), ("S2", 1, -0.5))
+    classroom.teach(lesson(question=place))
+    voted(classroom, 0, ("S1", 1, [-0.25, 0.5]))
+    assert [*table(classroom)["answer"]] == ["-31", "-0.5", "(-0.25, 0.5)"]
+
+
+def test_gain_and_who_changed_his_mind_can_be_counted():
+    asked = NUMBER | {"number": {"measure": "n_prototypes"}}
+    classroom = classes.start(lesson(question=asked, state={"data": "circles"}), "")
+    right = session_of(opened({"data": "circles"})).choice
+    right = float(resolve(right).fit().finished().model_.n_prototypes)
+    first = [("S1", right), ("S2", right + 1), ("S3", right + 1), ("S4", right + 1)]
+    second = [("S1", right + 1), ("S2", right), ("S3", right), ("S4", right + 1)]
+    voted(classroom, 0, *((name, 1, answer) for name, answer in first))
+    read = table(classroom)
+    assert set(read["gain"]) == {"–"}, "there was one vote"
+    voted(classroom, 0, *((name, 2, answer) for name, answer in second))
+    read = table(classroom)
+    assert [*read] == results.COLUMNS and set(read["present"]) == {"4"}
+    assert set(read["right answer"]) == {f"{right:g}"}
+    by_vote = read.pivot(index="student", columns="vote", values="is right")
+    assert [*by_vote.agg(" ".join, axis=1)] == ["yes no", "no yes", "no yes", "no no"]
+    before, after = 1 / 4, 2 / 4
+    gain = (after - before) / (1 - before)
+    assert [*read["gain"].astype(float)] == pytest.approx([gain] * 8)
+    sheet = results.summary(classroom)
+    for cell in "1 of 4", "2 of 4", "2", "1", f"{gain:.3f}":
+        assert f">{cell}<" in sheet
+    classroom.teach(classroom.lesson)  # the same lesson again counts by itself
+    voted(classroom, 0, ("S1", 1, right), ("S1", 2, right))
+    assert [*table(classroom)["gain"]][-2:] == ["–", "–"], "all were right before"
+    assert len({*table(classroom)["student"]}) == 4
+
+
+def test_a_pseudonym_stays_and_does_not_say_who_came_first(tabs):
+    classroom = classes.start(lesson(question=NUMBER), "")
+    names = [classroom.join(f"browser {i}").name for i in range(50)]
+    assert len({*names}) == 50 and names != sorted(names)
+    assert classroom.join("browser 7").name == names[7]
+    classroom.move(0, classes.FIRST_VOTE)
+    classroom.take(classroom.join("browser 7"), classroom.lesson, 0, 3.0)
+    (vote,) = classroom.votes
+    assert (vote.student, vote.n_present) == (names[7], 50)
+
+
+def test_a_timer_closes_the_vote(monkeypatch):
+    now = [0.0]
+    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: now[0])
+    classroom = classes.start(lesson(question=NUMBER), "")
+    monkeypatch.setattr(classes, "time", clock)
+    first, second = (opened({"class": classroom.code}) for _ in range(2))
+    wall = opened({"wall": classroom.link_code}, "lessons.py")
+    classroom.move(0, classes.FIRST_VOTE)
+    classroom.close_in(30)
+    run = session_of(sound(first.run())).lesson
+    assert (run.seconds_left, run.stage) == (30.0, classes.FIRST_VOTE)
+    sound(second.run())
+    for page in first, sound(wall.run()):
+        assert any("--seconds:30" in one.proto.body for one in page.get("html"))
+    now[0] = 29.0
+    sent(first, 4)
+    before = classroom.changes
+    now[0] = 30.0
+    assert classroom.changes != before, "pages look at it"
+    late = sent(second, 3)
+    assert "too late to be counted" in figure_of(late)["notices"][0]["text"]
+    assert "The vote is closed. Wait" in words(late) and not late.number_input
+    assert "The vote is closed." in words(sound(wall.run()))
+    assert classroom.counts().answers == {0: [4.0]}
+    classroom.move(0, classes.SECOND_VOTE)
+    sent(sound(second.run()), 3, "lesson_answer_0_second")
+    assert classroom.counts().second == {0: [3.0]}
+
+
+def test_a_question_is_skipped():
+    steps = [{"title": t, "text": "x", "question": NUMBER} for t in ("One", "Two")]
+    teacher = opened({}, "lessons.py")
+    teacher.button(key="class_02-fusion.json").click().run()
+    classroom = session_of(teacher).classroom
+    classroom.teach(read(lesson_with() | {"steps": steps}))
+    sound(teacher.run()).button(key="class_move_open").click().run()
+    student = classroom.join("browser")
+    sound(teacher.button(key="class_move_skip").click().run())
+    assert (classroom.at, classroom.stage(0)) == (1, classes.CLOSED)
+    assert not classroom.take(student, classroom.lesson, 0, 3.0)
+    assert "class_move_skip" not in keys(teacher), "the last one is shown"
 
 
 def sent(student, value, key="lesson_answer_0"):
@@ -432,6 +526,7 @@ def test_the_wall_and_its_teacher_count_as_nobody(monkeypatch):
 
 def test_nobody_acts_on_the_wall_or_sees_a_vote_before_all_do():
     asked = NUMBER | {"reveal": "It was {after.n_prototypes}.", "then": {"lam": "0.5"}}
+    asked["text"] = "How many are left, of 8?"
     classroom = classes.start(lesson(question=asked, state={"data": "circles"}), "")
     wall = opened({"wall": classroom.link_code}, "lessons.py")
     assert classroom.code in words(wall) and "0 students here" in words(wall)
@@ -440,11 +535,14 @@ def test_nobody_acts_on_the_wall_or_sees_a_vote_before_all_do():
         classroom.move(0, stage)
         classroom.take(student, classroom.lesson, 0, 7.0)
         text = words(sound(wall.run()))
-        assert "1 answer, 1 student here" in text and NUMBER["text"] in text
+        assert "1 answer, 1 student here" in text and asked["text"] in text
         assert "7" not in text.replace(classroom.code, "")
         assert not wall.get("plotly_chart")
     classroom.move(0, classes.SHOWN)
     assert "It was" in words(sound(wall.run())) and "Measured: " in words(wall)
+    shown = [one.value for one in wall.caption]
+    assert any("left, of 8" in text for text in shown)
+    assert not any("\\\\" in text for text in shown), "escaped twice"
     assert len(wall.get("plotly_chart")) == 1
     assert not [*wall.button, *wall.toggle, *wall.text_input, *wall.number_input]
     classroom.teach(lesson())

@@ -302,3 +302,9 @@ def test_rows_with_a_group_take_no_drawn_series():
         SmpcoreError, match="A drawn series has no group, time or weight"
     ):
         with_series(grouped, x, 1, 100)
+
+
+def test_nothing_in_the_style_looks_like_a_tag():
+    """Streamlit would take all of it away, as it may have come from anybody."""
+    text = (elements.ASSETS / "style.css").read_text("utf-8")
+    assert not re.search(r"<[/\w!]", text)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.lessons import votes
+from pages.lessons import results, votes
 from pages.state import lesson_run, session
 from pages.state.lesson_files import Lesson, Readouts
 from pages.state.session import Slot
 from pages.ui import lesson_bar, qr
-from pages.ui.elements import download, problems_shown
+from pages.ui.elements import problems_shown
 from pages.ui.lesson_bar import as_markdown
 from pages.work import classes, visitors
 from pages.work.classes import Classroom, Counts
 from pages.work.slots import poll_interval
 from smpcore import SmpcoreError
-from smpcore.datasets import as_csv, plural
+from smpcore.datasets import plural
 
 #: Read-outs, what is right by them, and rows in the figure.
 _QUESTION = Slot[tuple[Readouts, Any, Any]]("class_question")
 #: Counts are read anew this often.
 POLL_SECONDS = 2.0
+#: Moves of a class on its usual way.
+_WAY = ("Open the question", "Show the answer", "Next step")
 
 
 def current() -> Classroom | None:
@@ -67,29 +67,14 @@ def show(classroom: Classroom) -> None:
         right.image(qr.image(link), width=220, caption="QR code of this link")
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
         with st.popover("End the class", key="class_ending"):
-            st.markdown("Counts and answers are forgotten; students go on alone.")
+            st.markdown(
+                "Save the results first: counts and answers are forgotten. Students go "
+                "on alone."
+            )
+            results.offer(classroom, "end")
             st.button(
                 "End it", key="class_end", on_click=classes.end, args=(classroom,)
             )
-
-
-def _csv(classroom: Classroom) -> bytes:
-    """Every answer as it came, also those to lessons before; without names."""
-    rows = []
-    for vote in classroom.votes:
-        step = vote.lesson.steps[vote.step]
-        answer = vote.answer
-        if step.question.choices:
-            answer = step.question.choices[answer].text
-        elif step.question.point:
-            answer = "({:g}, {:g})".format(*answer)
-        elif answer == round(answer):
-            answer = int(answer)
-        at = pd.Timestamp(vote.time, unit="s").isoformat(timespec="seconds") + "Z"
-        number = f"{vote.step + 1}. {step.title}"
-        rows.append((at, vote.lesson.title, number, vote.vote, answer))
-    names = ["time", "lesson", "step", "vote", "answer"]
-    return as_csv(pd.DataFrame(rows, columns=names, dtype=object))
 
 
 def join() -> None:
@@ -131,8 +116,7 @@ def _counts(classroom: Classroom) -> None:
     if asked := [i for i, step in enumerate(steps) if step.question]:
         _answers(classroom, asked, counts)
     if classroom.votes:
-        make = partial(_csv, classroom)
-        download("All answers as CSV", make, "answers.csv", key="class_csv")
+        results.offer(classroom, "now")
 
 
 def _steer(classroom: Classroom) -> None:
@@ -152,28 +136,47 @@ def _steer(classroom: Classroom) -> None:
     at, steps = classroom.at, classroom.lesson.steps
     stage = classroom.stage(at) if steps[at].question else classes.SHOWN
     st.markdown(f"Now: **{at + 1}. {as_markdown(steps[at].title)}**")
-    is_vote = stage in (classes.FIRST_VOTE, classes.SECOND_VOTE)
-    moves = {
-        "Step back": (at - 1, None, at > 0),
-        "Open the question": (at, classes.FIRST_VOTE, stage == classes.CLOSED),
-        "Vote again": (at, classes.SECOND_VOTE, stage == classes.FIRST_VOTE),
-        "Show the answer": (at, classes.SHOWN, is_vote),
-        "Next step": (
-            at + 1,
-            None,
-            stage == classes.SHOWN and at + 1 < len(steps),
-        ),
-    }
     row = st.container(horizontal=True)
-    for name, (step, new, is_open) in moves.items():
+    for name, (step, new, is_open) in _moves(at, stage, len(steps)).items():
         if is_open:
             row.button(
                 name,
                 key=f"class_move_{name.split()[0].lower()}",
-                type="secondary" if name in ("Step back", "Vote again") else "primary",
+                type="primary" if name in _WAY else "secondary",
                 on_click=classroom.move,
                 args=(step, new),
             )
+    if stage in classes.VOTES:
+        _timer(classroom, f"class_timer_{at}_{stage}")
+
+
+def _moves(at: int, stage: int, n_steps: int) -> dict[str, tuple[int, Any, bool]]:
+    """Button -> step and stage that it leads to, and whether it is there."""
+    is_shown, is_last = stage == classes.SHOWN, at + 1 == n_steps
+    return {
+        "Step back": (at - 1, None, at > 0),
+        "Open the question": (at, classes.FIRST_VOTE, stage == classes.CLOSED),
+        "Vote again": (at, classes.SECOND_VOTE, stage == classes.FIRST_VOTE),
+        "Show the answer": (at, classes.SHOWN, stage in classes.VOTES),
+        "Next step": (at + 1, None, is_shown and not is_last),
+        "Skip the question": (at + 1, None, not (is_shown or is_last)),
+    }
+
+
+def _timer(classroom: Classroom, key: str) -> None:
+    """Leave the class so many seconds for its vote."""
+    st.segmented_control(
+        "Close the vote in",
+        classes.TIMES,
+        format_func=lambda s: f"{s // 60} min" if s >= 60 else f"{s} s",
+        key=key,
+        on_change=lambda: classroom.close_in(st.session_state[key]),
+        help="Counted down on the wall and on all phones. Press it again to have no "
+        "timer.",
+    )
+    lesson_bar.countdown(classroom.seconds_left)
+    if classroom.is_time_up:
+        st.markdown("The vote is closed.")
 
 
 def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:

@@ -16,8 +16,9 @@ from pages.work.classes import Counts
 from smpcore import figures
 from smpcore.datasets import plain_number
 
-#: Height of a letter in charts on a wall, and heights of charts in those of a page.
-WALL_LETTERS, WALL_ZOOM = 22, 1.4
+#: Pixels of letters in charts on a wall, and of a chart at most: question, votes and
+#: answer are seen at a time on 1280 x 720.
+WALL_LETTERS, WALL_HEIGHT = 22, 240
 
 
 def by_name(counts: Counts, step: int) -> dict[str, list[Any]]:
@@ -52,7 +53,7 @@ def drawn(
     def sized(figure: Any) -> Any:
         if is_wall:
             figure.update_annotations(font_size=WALL_LETTERS)
-            height = figure.layout.height * WALL_ZOOM
+            height = min(1.2 * figure.layout.height, WALL_HEIGHT)
             figure.update_layout(font_size=WALL_LETTERS, height=height)
             for axes in figure.update_xaxes, figure.update_yaxes:
                 axes(tickfont_size=WALL_LETTERS, title_font_size=WALL_LETTERS)

@@ -27,12 +27,12 @@ def show(run: Run) -> None:
     """Show where the class is."""
     room = run.student.classroom
     with st.container(key="wall"):
+        _head(run)
         if room.has_ended:
             st.markdown("### The class is over.")
         elif room.is_joining:
             _joining(room)
         else:
-            _head(run)
             with problems_shown():
                 _step(run)
 
@@ -42,7 +42,7 @@ def _link(room: Classroom) -> str:
 
 
 def _joining(room: Classroom) -> None:
-    """How to join, and how many have."""
+    """How to join."""
     left, right = st.columns([3, 2], gap="large", vertical_alignment="center")
     with left:
         st.markdown(f"### {as_markdown(room.lesson.title)}")
@@ -51,15 +51,22 @@ def _joining(room: Classroom) -> None:
         st.markdown("and enter")
         with st.container(key="wall_code"):
             st.markdown(f"**{room.code}**")
-        _counts(room)
     right.image(qr.image(_link(room)), width="stretch")
 
 
 def _head(run: Run) -> None:
-    """The lesson's title and step, and the code for those who come late."""
+    """Counts, the lesson's step, and the code for those who come late.
+
+    What counts anew stands in front of all that comes and goes: a count under way when
+    the class moves would be drawn in the place of something else.
+    """
     lesson, room = run.lesson, run.student.classroom
     sides = {"horizontal_alignment": "distribute", "vertical_alignment": "center"}
     with st.container(horizontal=True, **sides):
+        with st.container(width="content"):
+            st.fragment(_counted, run_every=poll_interval(POLL_SECONDS))(room)
+        if room.has_ended or room.is_joining:
+            return
         at = f"{run.at + 1} of {len(lesson.steps)}"
         st.markdown(f"{as_markdown(lesson.title)} · {at}", width="content")
         st.markdown(f"Join: **{room.code}**", width="content")
@@ -72,10 +79,9 @@ def _step(run: Run) -> None:
     is_shown = question is not None and not run.is_open_question
     values = run.readouts() if is_shown or "{before." in step.text + step.asked else {}
     text, asked = (
-        as_markdown(lesson_run.filled(words, values, is_shown, run.hidden))
+        lesson_run.filled(words, values, is_shown, run.hidden)
         for words in (step.text, step.asked)
     )
-    st.markdown(f"### {as_markdown(step.title)}")
     if is_shown:
         counts = run.student.classroom.counts()
         sent = votes.by_name(counts, run.at) or {"Answers": []}
@@ -83,10 +89,10 @@ def _step(run: Run) -> None:
         votes.drawn(question, sent, right, votes.rows_in_figure(run), True)
         lesson_bar.reveal(run, values, asked)
         return
-    st.markdown(text)
+    st.markdown(f"### {as_markdown(step.title)}")
+    st.markdown(as_markdown(text))
     if step.task or run.stage != classes.CLOSED:
         _asked(run, asked)
-    _counts(run.student.classroom)
 
 
 def _asked(run: Run, text: str) -> None:
@@ -96,21 +102,19 @@ def _asked(run: Run, text: str) -> None:
         st.markdown("Second vote, after the discussion.")
     lines = [f"- {as_markdown(choice.text)}" for choice in choices]
     with st.container(key="wall_question"):
-        st.markdown("\n".join([text, "", *lines]))
-
-
-def _counts(room: Classroom) -> None:
-    """How many are here, and have answered."""
-    st.fragment(_counted, run_every=poll_interval(POLL_SECONDS))(room)
+        st.markdown("\n".join([as_markdown(text), "", *lines]))
+    lesson_bar.countdown(run.seconds_left)
+    if run.seconds_left == 0.0:
+        st.markdown("The vote is closed.")
 
 
 def _counted(room: Classroom) -> None:
+    """How many are here, and have answered."""
     counts, at = room.counts(), room.at
     words = f"{plural(counts.n_here, 'student')} here"
-    votes_under_way = {
-        classes.FIRST_VOTE: counts.answers,
-        classes.SECOND_VOTE: counts.second,
-    }
+    votes_under_way = dict(
+        zip(classes.VOTES, (counts.answers, counts.second), strict=True)
+    )
     if room.lesson.steps[at].task:
         words += f", {counts.reached[at]} have done it"
     elif room.lesson.steps[at].question and room.stage(at) in votes_under_way:

@@ -14,7 +14,7 @@ from pages.state.host import resolve
 from pages.state.lesson_files import PLACEHOLDER, Lesson, Question, Readouts, Step
 from pages.state.session import Live
 from pages.work import classes, visitors
-from pages.work.classes import Student
+from pages.work.classes import Classroom, Student
 from pages.work.fits import Fitted, measured
 from smpcore.live import Choice, Context
 from smpcore.readouts import READOUTS
@@ -132,9 +132,21 @@ class Run:
         """How far the question is: by an answer alone, by the teacher in a class."""
         return self._stage_of(self.at)
 
-    def _stage_of(self, at: int) -> int:
+    @property
+    def _room(self) -> Classroom | None:
+        """The class that holds it together with others."""
         room = self.student.classroom if self.student else None
-        if room and room.is_held and not room.has_ended and room.lesson is self.lesson:
+        is_held = room and room.is_held and not room.has_ended
+        return room if is_held and room.lesson is self.lesson else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the class's vote on this step closes; None if it has no timer."""
+        room = self._room
+        return room.seconds_left if room and room.at == self.at else None
+
+    def _stage_of(self, at: int) -> int:
+        if room := self._room:
             return room.stage(at)
         return classes.SHOWN if at in self.answers else classes.FIRST_VOTE
 

@@ -68,7 +68,7 @@ def _class(run: Run) -> None:
     if classroom.has_ended:
         st.info("The class is over; you can go on alone.")
         return
-    if not run.student.is_counted:
+    if not run.student.name:
         st.caption(
             f"Class {classroom.code}, as a student sees it. You are not counted."
         )
@@ -76,7 +76,7 @@ def _class(run: Run) -> None:
     moves = "Your teacher moves the class on." if classroom.is_held else ""
     st.caption(
         f"Class {classroom.code}. Your teacher sees how many are at which step, and "
-        f"all answers without names. {moves}"
+        f"all answers by a pseudonym. {moves}"
     )
 
 
@@ -144,8 +144,23 @@ def _asked(run: Run, values: Readouts, text: str) -> None:
     elif run.is_answered:
         st.markdown(as_markdown(text))
         st.info(f"Sent: {_words(run)}. Wait: your teacher shows what is measured.")
+    elif run.seconds_left == 0.0:
+        st.markdown(as_markdown(text))
+        st.info("The vote is closed. Wait: your teacher goes on.")
     else:
+        countdown(run.seconds_left)
         _question(run, text)
+
+
+def countdown(seconds: float | None) -> None:
+    """Say when a vote closes; the browser counts down by itself (``style.css``)."""
+    if seconds:
+        n = math.ceil(seconds)
+        words = f"The vote closes in {n} s"
+        st.html(
+            f'<p class="spe-countdown" role="timer" aria-label="{words}" '
+            f'style="--seconds:{n}">The vote closes in</p>'
+        )
 
 
 def _task(text: str) -> None:

@@ -38,8 +38,11 @@ SIGNS, LENGTH = "23456789ABCDEFGHJKMNPQRSTUVWXYZ", 8
 FREE_WRONG, SECONDS_EACH, MOST_SECONDS = 20, 0.25, 5.0
 #: So many wrong codes of one address in a minute are logged.
 MANY_WRONG = 60
-#: Stages of a question.
+#: Stages of a question, and those in which the class answers it.
 CLOSED, FIRST_VOTE, SECOND_VOTE, SHOWN = range(4)
+VOTES = (FIRST_VOTE, SECOND_VOTE)
+#: Seconds that a teacher may leave for a vote.
+TIMES = (30, 60, 120, 180, 300)
 
 
 @dataclass(eq=False)
@@ -51,8 +54,8 @@ class Student:
 
     Parameters
     ----------
-    is_counted : bool
-        Whether its answers are those of the class.
+    name : str
+        Its pseudonym in results; empty for who counts as nobody.
     answers, second : dict
         Step -> answer of the first vote, and of the one after the discussion.
     """
@@ -60,7 +63,7 @@ class Student:
     classroom: Classroom
     tab: str
     browser: str = ""
-    is_counted: bool = True
+    name: str = ""
     step: int = 0
     left: bool = False
     answers: dict[int, Any] = field(default_factory=dict)
@@ -90,26 +93,40 @@ class Counts:
 
 @dataclass(frozen=True)
 class Vote:
-    """An answer as it came: when, in which lesson, to which step and vote of it."""
+    """An answer as it came.
+
+    Parameters
+    ----------
+    lesson : int
+        Which one of the lessons of the class.
+    step, vote : int
+    student : str
+        Pseudonym of who sent it.
+    n_present : int
+        Students who were there.
+    """
 
     time: float
-    lesson: Any
+    lesson: int
     step: int
     vote: int
     answer: Any
+    student: str
+    n_present: int
 
 
 class Classroom:
     """A lesson that a class takes.
 
     Its teacher is a browser, which may see the counts and end the class; empty: this
-    visit only. `turns` counts how often the teacher has moved all students to `at`, and
-    `changes` all that their pages have to show.
+    visit only. `turns` counts how often the teacher has moved all students to `at`.
     """
 
     def __init__(self, lesson: Any, teacher: str) -> None:
-        self.lesson, self.teacher = lesson, teacher
-        self.is_held, self.at, self.turns, self.changes = True, 0, 0, 0
+        #: All that it has taken; the last one goes on.
+        self.lessons, self.teacher = [lesson], teacher
+        self.is_held, self.at, self.turns, self._changes = True, 0, 0, 0
+        self._closes_at: float | None = None
         self.votes: list[Vote] = []
         self._stages: dict[int, int] = {}
         self.tab, self.address = visitor(), address()
@@ -120,7 +137,13 @@ class Classroom:
         self.addresses = {self.address}
         self.has_ended = False
         self._students: list[Student] = []
+        self._names: set[str] = set()
         self._lock = threading.Lock()
+
+    @property
+    def lesson(self) -> Any:
+        """The lesson that goes on."""
+        return self.lessons[-1]
 
     def join(self, browser: str = "") -> Student:
         """Let the visit take part; a browser that comes back goes on where it was.
@@ -143,13 +166,20 @@ class Classroom:
                         "the most; take the lesson alone on Lessons."
                     )
                 self._students.remove(min(gone, key=lambda one: len(one.answers)))
-            student = Student(self, visitor(), browser)
+            student = Student(self, visitor(), browser, self._new_name())
             self._students.append(student)
         return student
 
+    def _new_name(self) -> str:
+        """A pseudonym that says nothing, nor who came first."""
+        while (name := f"S{secrets.randbelow(900_000) + 100_000}") in self._names:
+            pass
+        self._names.add(name)
+        return name
+
     def watch(self) -> Student:
         """Let the visit follow the class, and count as nobody."""
-        return Student(self, visitor(), is_counted=False)
+        return Student(self, visitor())
 
     def _student_of(self, browser: str) -> Student | None:
         same = (one for one in self._students if browser and one.browser == browser)
@@ -166,7 +196,7 @@ class Classroom:
         """Count who is here, where, and what was answered."""
         with self._lock:
             students = list(self._students)
-        here = [student for student in students if student.is_here]
+        here = self._here()
         return Counts(
             n_here=len(here),
             steps=Counter(student.step for student in here),
@@ -176,9 +206,29 @@ class Classroom:
         )
 
     @property
+    def seconds_left(self) -> float | None:
+        """Until the vote closes; None if the class has all the time it wants."""
+        if self._closes_at is None or not self.is_held:
+            return None
+        return max(0.0, self._closes_at - time.monotonic())
+
+    @property
+    def is_time_up(self) -> bool:
+        """Whether the vote was closed by its timer."""
+        return self.seconds_left == 0.0
+
+    @property
+    def changes(self) -> int:
+        """Another number for all that pages of students have to show."""
+        return 2 * self._changes + self.is_time_up
+
+    @property
     def is_joining(self) -> bool:
         """Whether its teacher has not moved it yet, or lets everybody go on alone."""
         return not (self.is_held and self.turns)
+
+    def _here(self) -> list[Student]:
+        return [student for student in [*self._students] if student.is_here]
 
     def stage(self, step: int) -> int:
         """How far the class is with the question of a step."""
@@ -188,42 +238,57 @@ class Classroom:
         """Count an answer, the first of a vote; False if it came too late."""
         with self._lock:
             stage = self.stage(step) if self.is_held else FIRST_VOTE
-            if lesson is not self.lesson or stage not in (FIRST_VOTE, SECOND_VOTE):
+            is_over = self.is_time_up and step == self.at
+            if lesson is not self.lesson or stage not in VOTES or is_over:
                 return False
             sent = student.answers if stage == FIRST_VOTE else student.second
             if step not in sent:
                 sent[step] = answer
-                if student.is_counted:
-                    self.votes.append(Vote(time.time(), lesson, step, stage, answer))
+                if student.name:
+                    at, n_here = len(self.lessons) - 1, len(self._here())
+                    sent = step, stage, answer, student.name, n_here
+                    self.votes.append(Vote(time.time(), at, *sent))
         return True
 
     def move(self, step: int, stage: int | None = None) -> None:
-        """Bring all students to a step, and its question to a stage."""
+        """Bring all students to a step, and its question to a stage.
+
+        The vote on a question that is left for a later step is closed: it is skipped.
+        """
         with self._lock:
-            self.at, self.turns = step, self.turns + 1
+            if step > self.at and self.stage(self.at) in VOTES:
+                self._stages[self.at] = CLOSED
+            self.at, self.turns, self._closes_at = step, self.turns + 1, None
             if stage is not None:
                 self._stages[step] = stage
-        self.changes += 1
+        self._changes += 1
+
+    def close_in(self, seconds: float | None) -> None:
+        """Close the vote in so many seconds; None: whenever its teacher goes on."""
+        now = time.monotonic()
+        self._closes_at = None if seconds is None else now + seconds
+        self._changes += 1
 
     def hold(self, is_held: bool) -> None:
         """Keep the class together, or let everybody go on alone."""
         self.is_held = is_held
-        self.changes += 1
+        self._changes += 1
 
     def teach(self, lesson: Any) -> None:
         """Go on with another lesson; counts begin anew."""
         with self._lock:
-            self.lesson, self.at, self._stages = lesson, 0, {}
+            self.lessons.append(lesson)
+            self.at, self._stages, self._closes_at = 0, {}, None
             for one in self._students:
                 one.step, one.answers, one.second, one.reached = 0, {}, {}, set()
-        self.changes += 1
+        self._changes += 1
 
     def forget(self) -> None:
         """End the class: its students go on alone."""
         with self._lock:
             self.has_ended = True
             self._students.clear()
-        self.changes += 1
+        self._changes += 1
 
 
 def _by_step(votes: Iterable[Mapping[int, Any]]) -> dict[int, list[Any]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pandas as pd
 from playwright.sync_api import expect
 
+from pages.lessons.results import COLUMNS
 from tests.walks.visit import Visit
 
 CODE = re.compile(r"Code\s+([A-Z0-9]{8})\b")
@@ -101,7 +103,7 @@ def test_a_class_moves_together_and_loses_no_answer(visitors):
     with teacher.page.expect_download() as download:
         teacher.click("button", "All answers as CSV")
     table = pd.read_csv(download.value.path())
-    assert list(table) == ["time", "lesson", "step", "vote", "answer"]
+    assert list(table) == COLUMNS
     assert list(table["vote"]) == [1, 1, 1, 2, 1, 1, 1, 1]
     assert list(table["answer"][:4]) == ["5", "6", "5", "5"]
     # A place is asked.
@@ -111,3 +113,57 @@ def test_a_class_moves_together_and_loses_no_answer(visitors):
     teacher.click("button", "End it")
     expect(teacher.page.get_by_text("End the class")).to_have_count(0)
     linked.reads("The class is over")
+
+
+def test_a_wall_shows_a_class_and_no_vote_before_its_teacher_does(visitors):
+    come = visitors()
+    teacher, wall = come(), come()
+    teacher.open("lessons")
+    teach(teacher, "2 · Fusion")
+    code = teacher.reads(CODE).group(1)
+    link = teacher.page.get_by_role("link", name="Open the wall")
+    wall.open(link.get_attribute("href").split("/", 3)[3])
+    wall.reads(code)
+    wall.reads("0 students here")
+    phone = {"viewport": {"width": 375, "height": 812}, "has_touch": True}
+    first, second = phones = [join(visitors(**phone)(), code) for _ in range(2)]
+    wall.reads("2 students here")
+    press(teacher, "Open the question")
+    wall.reads("How many prototypes are left of 8?")
+    first.fill("Your prediction: prototypes", "6")
+    wall.reads("1 answer, 2 students here")
+    teacher.click("radio", "30 s")
+    for visit in wall, second:
+        expect(visit.page.get_by_role("timer")).to_be_visible()
+    for visit in wall, second, teacher:
+        visit.reads("The vote is closed.")
+    press(teacher, "Vote again")
+    for student, answer in zip(phones, ("5", "6"), strict=True):
+        student.reads("Second vote")
+        student.fill("Your prediction: prototypes", answer)
+        student.reads(f"Sent: {answer}")
+    wall.reads("2 answers, 2 students here")
+    assert not wall.page.locator(".js-plotly-plot").count()
+    assert "Measured" not in wall.text()
+    press(teacher, "Show the answer")
+    wall.reads("Measured: 5")
+    line = wall.page.get_by_role("figure", name="Vote 1: 6; Vote 2: 5, 6")
+    expect(line).to_be_visible()
+    press(teacher, "Next step")
+    press(teacher, "Skip the question")
+    for student in phones:
+        student.reads("step 3 of 3")
+    wall.reads("3 of 3")
+    assert not [one for one in wall.controls() if one.visible and not one.place]
+    # The teacher looks at what students see.
+    link = re.search(r"https?://\S+class=\S+", teacher.text()).group()
+    come().open(link.split("/", 3)[3]).reads("You are not counted")
+    teacher.reads("2 students here")
+    teacher.click("button", "End the class")
+    table = pd.read_csv(io.BytesIO(teacher.take("All answers as CSV")), dtype=str)
+    assert [*table["vote"]] == ["1", "2", "2"] and [*table["gain"]] == ["0.5"] * 3
+    assert [*table["is right"]] == ["no", "yes", "no"]
+    assert table["student"][0] == table["student"][1] != table["student"][2]
+    assert b"wrong to right" in teacher.take("Summary to print")
+    teacher.click("button", "End it")
+    wall.reads("The class is over")
