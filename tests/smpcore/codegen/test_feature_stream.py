@@ -8,6 +8,7 @@ import pytest
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, measure
+from smpcore.chips.programs import NOT_DUE
 from smpcore.codegen import (
     FeatureStream,
     compile_model,
@@ -180,6 +181,23 @@ def test_a_chip_has_the_same_features(simulated, chip, width, hop):
     state = state_bytes(model, stream, aligned=chip != "ATmega328P")
     assert 0 <= found.ram - state - 6 < 4  # and the counts of a sample
     check_due(found, model, rows, range(49, 400, hop))
+
+
+@pytest.mark.parametrize("hop", [16, 1])
+def test_windows_that_overlap_share_one_ring(simulated, hop):
+    """Three axes of 128 samples: 768 bytes; a sample without an answer costs little."""
+    model, stream = featured(16, 128, hop, ["mean", "minimum", "band 8"], 1.0)
+    assert state_bytes(model, stream, aligned=False) == 2 * 3 * 128 + 2 + 1
+    samples = stream.quantise(model, movements(160, seed=2)[0])
+    found = measure(model, samples, simulated("ATmega328P"), STRICT, False, stream)
+    assert found.counts[found.winners == NOT_DUE].max() < 400
+
+
+def test_a_ring_has_the_channels_in_use_alone(tool):
+    model, stream = featured(16, 50, 13, ["maximum"], density=0.2)
+    assert [one.name for one in model.source.inputs] == ["x maximum", "z maximum"]
+    assert state_bytes(model, stream) == 2 * (2 * 50) + 2 + 1 + 1  # one is padding
+    check(tool("gcc"), [asked(model, stream, movements(1500, seed=1)[0])])
 
 
 def test_a_program_has_only_what_its_features_need(tool):

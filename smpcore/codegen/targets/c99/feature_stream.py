@@ -1,4 +1,9 @@
-"""C of a model on features of series: sums, extremes and bands of windows under way."""
+"""C of a model on features of series: sums, extremes and bands of windows.
+
+Windows that share no sample take each as it comes. Where they overlap, samples wait in
+one ring, and those of a window are taken when its answer is due: a sample costs little,
+and a hop no more than if each window under way took it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from smpcore.codegen.constants import smallest
 from smpcore.codegen.inputs import CompiledInput, QuantInput, SensorRange
 from smpcore.codegen.names import identifier, shorten
 from smpcore.codegen.targets.c99.common import Source, unsigned
-from smpcore.codegen.targets.c99.stream import Stream
+from smpcore.codegen.targets.c99.stream import Stream, begin_wait, struct_bytes
 from smpcore.datasets.series_features import (
     FACTOR_BITS,
     SINE_BITS,
@@ -27,15 +32,9 @@ from smpcore.errors import ExportError
 
 _FILE = "feature_stream.c"
 #: Places of the code that a part has something in.
-_ROLES = (
-    "members",
-    "last",
-    "functions",
-    "take",
-    "remember",
-    "inputs",
-    "counter_of_crossings",
-)
+_ROLES = ("members", "functions", "take", "inputs")
+#: Tables that belong to no part alone.
+_SHARED = ("hann", "kept_channel")
 #: Feature -> its part of the code; every other one is a band.
 _PARTS = {
     "mean": "mean",
@@ -70,9 +69,9 @@ class FeatureStream(Stream):
         return 16
 
     @property
-    def n_windows(self) -> int:
-        """Windows that are under way at a time."""
-        return -(-self.n_times // self.hop)
+    def has_ring(self) -> bool:
+        """Whether samples wait for several windows."""
+        return self.hop < self.n_times
 
     def ranges(
         self, model: Any, ranges: Mapping[str, SensorRange]
@@ -129,17 +128,22 @@ class FeatureStream(Stream):
     def tables(self, model: Any) -> dict[str, np.ndarray]:
         """Input, channel and scale of each feature, and what its part needs."""
         used, tables = self._used(model), {}
+        # Where a sample has its channels: in a ring are those in use alone.
+        kept = np.arange(len(self.steps))
+        if self.has_ring:
+            kept = np.unique([one[1] for part in used.values() for one in part])
+            tables["kept_channel"] = smallest(kept)
         summed = [*used.get("mean", ()), *used.get("deviation", ())]
         sums = sorted({channel for _, channel, _ in summed})
         if sums:
-            tables["sum_channel"] = smallest(np.array(sums))
+            tables["sum_channel"] = smallest(np.searchsorted(kept, sums))
         for part, features in used.items():
             places, channels, names = zip(*features, strict=True)
             of = [(n, self.n_times, self.steps[c].count) for _, c, n in features]
             tables[f"{part}_input"] = smallest(np.array(places))
             tables[f"{part}_scale"] = np.array([scale(*one) for one in of])
             if part != "mean":
-                tables[f"{part}_channel"] = smallest(np.array(channels))
+                tables[f"{part}_channel"] = smallest(np.searchsorted(kept, channels))
             if part in ("mean", "deviation"):
                 tables[f"{part}_place"] = smallest(np.searchsorted(sums, channels))
             if part == "band":
@@ -153,41 +157,47 @@ class FeatureStream(Stream):
         return tables
 
     def n_slots(self, model: Any) -> int:
-        """Numbers that are kept of the windows under way."""
+        """Samples in the ring, or numbers that are kept of the window under way."""
+        tables = self.tables(model)
+        if self.has_ring:
+            return self.n_times * len(tables["kept_channel"])
         n = {part: len(features) for part, features in self._used(model).items()}
-        n["sum"] = len(self.tables(model).get("sum_channel", ()))
-        return self.n_windows * (
-            sum(n.values()) - n.get("mean", 0) + 3 * n.get("band", 0)
-        )
+        n["sum"] = len(tables.get("sum_channel", ()))
+        return sum(n.values()) - n.get("mean", 0) + 3 * n.get("band", 0)
 
     def stack_bytes(self, model: Any) -> int:
-        """Bytes of the inputs, and of the floats that integers are made of."""
+        """Bytes of the inputs, the floats that integers are made of, and a window."""
         size = model.types[0].itemsize + 4 * model.is_integer
-        return len(model.inputs) * size
+        window = struct_bytes(model, self)["struct mdl_stream_window"]
+        return len(model.inputs) * size + self.has_ring * window
 
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
         """What stands before the struct, its members, and the functions."""
-        period, whole = self.n_windows * self.hop, c.model.is_integer
-        tables = {name: one for name, one in c.tables.items() if name != "hann"}
+        whole, ring = c.model.is_integer, self.has_ring
+        tables = {name: one for name, one in c.tables.items() if name not in _SHARED}
         sizes = {name.split("_")[0]: len(table) for name, table in tables.items()}
+        kept = c.tables.get("kept_channel", ())
         words = {
             **words,
-            "time": unsigned(period),
-            "period": period,
-            "n_windows": self.n_windows,
-            "counter": unsigned(max(sizes.values())),
+            "apart": not ring,
+            "ring": ring,
+            "begin_wait": begin_wait(c) if ring else "",
+            "time": unsigned(self.n_times),
+            "stride": len(kept) or words["n_channels"],
+            "counter": unsigned(max(*sizes.values(), len(kept))),
             "factor_bits": FACTOR_BITS,
             "sine_bits": SINE_BITS,
             "window_bits": WINDOW_BITS,
             "convert": f"    {words['name']}_quantise(values, x);\n" if whole else "",
+            "slot": unsigned(self.n_times * words["n_channels"] * 2),
             "to": c.text(f"to {'integers' if whole else 'floats'}", words, _FILE),
         }
         if "band" in sizes:
             begin = c.fetch("band_begin", "k")
-            words["hann"] = c.fetch("hann", f"{begin} + window->left[k]")
+            words["hann"] = c.fetch("hann", f"{begin} + left")
         has_roots = {"band", "deviation"} & {*sizes}
         words["root"] = c.text("root", words, _FILE) if has_roots else ""
-        parts = [words | self._part(c, part, n) for part, n in sizes.items()]
+        parts = [words | self._part(c, words, part, n) for part, n in sizes.items()]
         for role in _ROLES:
             words[role] = "".join(c.text(role, part, _FILE) for part in parts)
         window, members, code = (
@@ -195,14 +205,19 @@ class FeatureStream(Stream):
         )
         return window, members, code
 
-    def _part(self, c: Source, part: str, n: int) -> dict[str, Any]:
+    def _part(
+        self, c: Source, words: Mapping[str, Any], part: str, n: int
+    ) -> dict[str, Any]:
         """Words of a part of the code: how many there are of it, and its tables."""
         tables = (name for name in c.tables if name.startswith(f"{part}_"))
+        read = {name.removeprefix(f"{part}_"): c.fetch(name, "k") for name in tables}
+        step = "at = ({slot})(at + {stride})".format(**words)
         return {
             "part": part,
             part: True,
             "n": n,
             "extreme": part in ("least", "most"),
             "beyond": "<" if part == "least" else ">",
-            **{name.removeprefix(f"{part}_"): c.fetch(name, "k") for name in tables},
+            "each": f"at = {read.get('channel')}, rest = n; rest > 0; --rest, {step}",
+            **read,
         }

@@ -142,7 +142,7 @@ class Stream:
         words = {
             **words,
             "apart": apart,
-            "begin_wait": "" if apart else f"    stream->wait = {c.m}_WINDOW;\n",
+            "begin_wait": "" if apart else begin_wait(c),
             "time": unsigned(self.n_times),
             "slot": unsigned(2 * words["n_slots"]),
             "turn": unsigned(int(max(lengths))),
@@ -303,6 +303,11 @@ def _filled(
     return c, words, code
 
 
+def begin_wait(c: Source) -> str:
+    """Line that has the first answer wait for a whole window."""
+    return f"    stream->wait = {c.m}_WINDOW;\n"
+
+
 def state_bytes(model: Any, stream: Stream, aligned: bool = True) -> int:
     """Size of the struct of a stream in C, by what its header declares.
 
@@ -319,6 +324,11 @@ def state_bytes(model: Any, stream: Stream, aligned: bool = True) -> int:
     -------
     int
     """
+    return struct_bytes(model, stream, aligned)["struct mdl_stream"]
+
+
+def struct_bytes(model: Any, stream: Stream, aligned: bool = True) -> dict[str, int]:
+    """Size of each struct in the header of a stream; see `state_bytes`."""
     _, words, _ = _filled(model, "mdl", stream)
     text = f"{words['before']}struct mdl_stream {{\n{words['members']}}};"
     kinds: dict[str, Any] = {"float": np.float32}
@@ -329,7 +339,7 @@ def state_bytes(model: Any, stream: Stream, aligned: bool = True) -> int:
             size = words["n_slots"] if n == "MDL_STREAM_SLOTS" else int(n or 1)
             members.append((name, kind, size))
         kinds[struct] = np.dtype(members, align=aligned)
-    return kinds["struct mdl_stream"].itemsize
+    return {name: np.dtype(kind).itemsize for name, kind in kinds.items()}
 
 
 _STRUCT = re.compile(r"^(struct \w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
