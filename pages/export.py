@@ -58,7 +58,8 @@ with problems_shown():  # the Python below can be had all the same
     made = _COMPILED.get_or_make(key, partial(exports.compiled, context))
     decision, place = st.container(), st.container()
     in_floats, made = made, counts.editor(made)
-    stream, sensors = streams.control(made, chosen.target), ranges.editor(made)
+    stream, rate = streams.control(made, chosen.target)
+    sensors = ranges.editor(made)
     if stream:
         sensors = stream.ranges(made.compiled, sensors)
     key = key, tuple(made.counts.items()), tuple(sensors.items()), stream
@@ -71,7 +72,7 @@ with problems_shown():  # the Python below can be had all the same
         with place:
             _compare(form, forms)
             known, fits = boards.section(
-                made, form, chosen.chip, key, in_floats, stream
+                made, form, chosen.chip, key, in_floats, stream, rate
             )
         sentences.markdown(f"{fits} {formats.decision(form)}".strip())
         with place:

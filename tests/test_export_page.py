@@ -20,15 +20,19 @@ from pages.ui.text import escape_markdown
 from pages.work import tasks
 from smpcore import METHODS, Dataset, compile_model, figures, quantise
 from smpcore.chips import (
+    CHIPS,
     ChipCosts,
     PredictionCost,
     available,
     estimate_costs,
+    measure,
+    measure_costs,
     needs_conversion,
 )
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
 from smpcore.codegen.targets.c99.stream import state_bytes
 from smpcore.live import Choice
+from smpcore.readouts import number_text
 from tests.app import kernels, metrics, opened, said, session_of, sound, until
 from tests.smpcore.codegen.models import mixed_columns, random_linear
 from tests.smpcore.codegen.test_feature_stream import featured
@@ -327,6 +331,52 @@ def test_what_a_board_runs_besides_takes_memory_too():
     (row,) = boards.lines([uno], {"ATmega328P": ChipCosts(large, large)})
     assert row["fits"] == "no: too little RAM"
     assert "RAM 93.1 % (121 B too few)" in boards.verdict([row], "ATmega328P")
+
+
+@pytest.mark.parametrize("make", [featured, streamed])
+def test_a_stream_keeps_up_until_an_answer_takes_a_period(tool, make):
+    """The simulator's own count of the longest sample, at a board's 16 MHz."""
+    model, stream = make(16, 20, 10)
+    low, high = np.array([(one.low, one.high) for one in stream.samples(model)]).T
+    samples = np.random.default_rng(0).uniform(low, high, (30, 3))
+    tool("avr-gcc")
+    longest = measure(
+        model, samples, CHIPS["ATmega328P"], (), True, stream
+    ).counts.max()
+    known, problems = measure_costs(model, np.zeros(1), np.zeros(1), stream)
+    assert not problems
+    rows, most = boards._START.to_dict("records"), int(16e6 // longest)
+    for rate, begin in ((most, "yes: "), (most + 1, "no: ")):
+        uno, *cores = boards.lines(rows, known, rate=rate)
+        share = number_text(longest * rate / 16e6)
+        words = f"an answer takes {share} of a sample's time"
+        assert uno["keeps up"] == f"{begin}{words}"
+        assert all("takes at least" in one["keeps up"] for one in cores)
+        assert boards.verdict([uno], "ATmega328P").endswith(f"keep up: {words}.") == (
+            begin == "no: "
+        )
+    unmeasured = boards.lines(rows, estimate_costs(model, stream), rate=1)
+    assert {one["keeps up"].split(":")[0] for one in unmeasured} == {"unknown"}
+    assert "keeps up" not in boards.lines(rows, known)[0]
+
+
+def test_the_page_says_which_boards_do_not_keep_up(monkeypatch):
+    """An answer of 12,000 cycles at 16 MHz takes 750 microseconds."""
+    cost = PredictionCost(3000, 100, 0, 100, 100, 12_000, "cycles", sample=300)
+    measured = {"ATmega328P": ChipCosts(cost, cost)}, []
+    monkeypatch.setattr(boards, "available", lambda: ["one"])
+    monkeypatch.setattr(boards, "measure_costs", lambda *_: measured)
+    page = _page("int8", "series", **{"p.export_hop": 25}, **ON_AVR)
+    until(page, lambda page: "Measured here on simulated chips" in said(page))
+    assert not [m for m in page.markdown if "keep up" in m.value]
+    for rate, words in (
+        (1000, "It keeps up: an answer takes 75.0 % of a sample's time."),
+        (2000, "It does **not** keep up: an answer takes 150.0 % of a sample's time."),
+    ):
+        page.number_input(key="export_rate").set_value(rate).run()
+        assert [m for m in sound(page).markdown if words in m.value]
+    (late,) = [w.value for w in page.warning if "keep up" in w.value]
+    assert "keep up with the samples on Arduino Uno" in late
 
 
 @pytest.mark.parametrize(("make", "hop"), [(featured, 1), (streamed, 49)])

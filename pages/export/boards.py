@@ -67,10 +67,12 @@ def section(
     key: Any,
     in_floats: Export,
     stream: Stream | None = None,
+    rate: int | None = None,
 ) -> tuple[dict[str, ChipCosts], str]:
     """What a format of the model needs and takes, on a chip and on boards.
 
-    Returns the costs of each chip, and whether the model fits on its boards.
+    Returns the costs of each chip, and whether the model fits on its boards and keeps
+    up with a stream of so many samples per second.
     """
     models = [form.model, *_converting(form, made, in_floats)]
     costs, origin, failed = _costs(models, (key, form.name), stream)
@@ -87,7 +89,7 @@ def section(
     if chip not in known:
         origin = "No cost estimate is available for this model."
     st.caption(f"{origin} Cortex-M: instructions, each of which takes a cycle or more.")
-    return known, verdict(_boards(known, failed) if known else [], chip)
+    return known, verdict(_boards(known, failed, rate) if known else [], chip)
 
 
 def _converting(
@@ -235,10 +237,12 @@ def _constants(made: Export) -> str | None:
     return None
 
 
-def _boards(known: Mapping[str, ChipCosts], failed: set[str]) -> list[dict[str, str]]:
+def _boards(
+    known: Mapping[str, ChipCosts], failed: set[str], rate: int | None
+) -> list[dict[str, str]]:
     place = st.container()
     boards = editor()
-    rows = lines(boards, known, failed)
+    rows = lines(boards, known, failed, rate)
     with place:
         if rows:
             figure = figures.memory_bars(memories(boards, known))
@@ -249,6 +253,12 @@ def _boards(known: Mapping[str, ChipCosts], failed: set[str]) -> list[dict[str, 
         if large := [row["board"] for row in rows if row["fits"].startswith("no")]:
             names = ", ".join(large)
             message(st.warning, f"Too large for {names}. It can still be exported.")
+        if late := [r["board"] for r in rows if r.get("keeps up", "").startswith("no")]:
+            words = (
+                "Does not keep up with the samples on {}. A longer hop, fewer features "
+            )
+            words += "or a faster clock may help."
+            message(st.warning, words.format(", ".join(late)))
     return rows
 
 
@@ -257,6 +267,12 @@ _VERDICTS = {
     "yes": "Fits",
     "no": "Does **not** fit",
     "unknown": "Whether it fits is not known",
+}
+#: Whether a board keeps up with samples -> the same.
+_KEEPS_UP = {
+    "yes": "It keeps up",
+    "no": "It does **not** keep up",
+    "unknown": "Whether it keeps up is not known",
 }
 
 
@@ -271,6 +287,9 @@ def verdict(rows: list[dict[str, str]], chip: str) -> str:
                 f"{_VERDICTS[answer]} on **{board}** ({chip}){why}: "
                 f"{row['of its memory']}."
             )
+            if "keeps up" in row:
+                answer, _, why = row["keeps up"].partition(": ")
+                sentences.append(f"{_KEEPS_UP[answer]}: {why}.")
     return " ".join(sentences)
 
 
@@ -329,13 +348,28 @@ def lines(
     boards: list[dict[str, Any]],
     known: Mapping[str, ChipCosts],
     failed: Collection[str] = (),
+    rate: int | None = None,
 ) -> list[dict[str, str]]:
     """The boards with what the model takes on them; chips that failed hold none."""
-    return [
-        _line(board, known[board["chip"]].linked, board["chip"] in failed)
-        for board in boards
-        if board["chip"] in known
-    ]
+    rows = []
+    for board in (one for one in boards if one["chip"] in known):
+        cost = known[board["chip"]].linked
+        rows.append(_line(board, cost, board["chip"] in failed))
+        if rate:
+            rows[-1]["keeps up"] = _keeps_up(board["MHz"], cost, rate)
+    return rows
+
+
+def _keeps_up(megahertz: float, cost: PredictionCost, rate: int) -> str:
+    """Whether the longest sample of a stream is done before the next one comes."""
+    if cost.lacks_stream:
+        return "unknown: the code of the stream is not measured"
+    share = cost.count * rate / (megahertz * 1e6)
+    # An instruction takes a cycle or more: it can only be seen that a core is late.
+    exact = cost.counted == "cycles"
+    answer = "no" if share > 1 else "yes" if exact else "unknown"
+    least = "" if exact else "at least "
+    return f"{answer}: an answer takes {least}{number_text(share)} of a sample's time"
 
 
 def _line(
