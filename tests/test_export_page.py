@@ -428,6 +428,31 @@ def test_integers_from_floats_cost_their_conversion():
     assert "Costs are estimated, for Cortex-M0" in said(page)
 
 
+def test_a_card_says_what_a_model_is_good_for():
+    """Rows counted by hand, and what the page says of data and costs."""
+    made, form = _made("int8", data="breast_cancer", method="smallk")
+    card = json.loads(_files(made, form)["mdl_card.json"])
+    assert card["data"]["digest"] == made.data.dataset.digest
+    assert card["classes"] == ["benign", "malignant"]
+    assert card["operating_point"]["outcome"] == "malignant"
+    rows = made.data.split.validation
+    part = card["as_exported"]["parts"]["validation"]
+    X = made.preparation.transform(made.data.dataset.frame.iloc[rows])
+    answers = form.model.winners(
+        form.model.quantise(made.compiled.rows(made.data.dataset.frame.iloc[rows]))
+    )
+    labels = np.array(card["classes"])
+    assert part["hits"] == (labels[answers] == made.data.y[rows]).sum()
+    equal = labels[answers] == made.model.predict(X)
+    assert part["same_as_float64"] == equal.sum() >= part["proved_the_same"]
+    low, high = part["interval_95"]
+    assert low < part["hits"] / len(rows) < high
+    cost = estimate_costs(form.model)["Cortex-M0"].linked
+    told = card["estimated_costs_of_a_row"]["Cortex-M0"]
+    assert [told["flash_bytes"], told["instructions"]] == [cost.flash, cost.count]
+    assert card["proved"]["largest_score"] < 2 ** (card["proved"]["sum_bits"] - 1)
+
+
 def test_whole_numbers_need_no_conversion():
     ranges = {
         name: SensorRange(0, 100, integer=True)

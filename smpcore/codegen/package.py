@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.agreement import error_bound
-from smpcore.codegen.costs import conversion
+from smpcore.codegen.costs import conversion, estimated
 from smpcore.codegen.describe import SCHEMA, schema
 from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
 from smpcore.codegen.model import CompiledModel, QuantModel
@@ -140,7 +140,37 @@ class Package:
         return {
             f"{self.name}.json": json.dumps(model, allow_nan=False) + "\n",
             f"{self.name}.schema.json": json.dumps(schema(self.model), indent=1) + "\n",
+            f"{self.name}_card.json": json.dumps(self._card(), indent=1) + "\n",
             f"{self.name}_test_vectors.csv": self._table(),
+        }
+
+    def _card(self) -> dict[str, Any]:
+        """What to know of the model before it is used: plain JSON values."""
+        model, known = self.model, self.model.source.provenance
+        proved = {"test_vectors_bit_for_bit": len(self.vectors.rows)}
+        if model.is_integer:
+            proved |= {"largest_score": model.largest, "sum_bits": model.accumulator}
+        costs, converts = {}, model.is_integer and model.converts
+        for chip, counted in _COUNTED.items():
+            if cost := estimated(model, chip, converts):
+                costs[chip] = {
+                    "flash_bytes": cost.flash,
+                    "stack_bytes": cost.stack,
+                    counted: cost.count,
+                    "flash_error": cost.flash_error,
+                    "count_error": cost.count_error,
+                }
+        return {
+            "name": self.name,
+            "id": self.id,
+            "what": self.what,
+            "data": known.get("data", {}),
+            "classes": None if model.is_regression else [*model.source.labels],
+            "operating_point": known.get("operating_point", {}),
+            "as_exported": known.get("as_exported", {}),
+            "test_set_opened": known.get("test_set_opened"),
+            "estimated_costs_of_a_row": costs,
+            "proved": proved,
         }
 
     def _table(self) -> str:
