@@ -18,7 +18,7 @@ from smpcore.datasets.display_names import plain_number
 __all__ = [
     *("CHIP", "COVERAGE", "LARGEST_ANSWER", "READOUTS", "Caution", "Drawing"),
     *("Estimate", "Readout", "Section", "Shown", "interval_text", "number_text"),
-    "r2_text",
+    *("r2_text", "width_text"),
 ]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
@@ -85,6 +85,31 @@ def r2_text(value: float) -> str:
         return "none"
     digits = 3 if value == 1 else max(3, -math.floor(math.log10(1 - value)))
     return f"{value:.{digits}f}"
+
+
+def width_text(least: float, most: float, unit: str = "") -> str:
+    """How wide the intervals of rows are: plus and minus a half if all are alike.
+
+    Parameters
+    ----------
+    least, most : float
+        Width of the narrowest and of the widest.
+    unit : str, optional
+        Of the target, with a space before it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> width_text(7.0, 7.0, " EUR"), width_text(1200.0, 3400.0)
+    ('± 3.5 EUR', '1,200 to 3,400 wide')
+    """
+    low, high = (number_text(value, "target") for value in (least, most))
+    if math.isclose(least, most, rel_tol=1e-9) or not math.isfinite(most):
+        return f"± {number_text(most / 2, 'target')}{unit}"
+    return f"{low} to {high}{unit} wide"
 
 
 class Estimate(NamedTuple):

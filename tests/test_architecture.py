@@ -525,7 +525,7 @@ _PLACES = {
             ("explain/prototypes.py", "return model.votes[:, 0]"),
             ("explain/points.py", "side = (model.votes[:, 0] < 0)"),
             ("evaluation/new_rows.py", "scores[:, 0]"),
-            ("evaluation/calibrate.py", "np.abs(y - scores[:, 0])"),
+            ("evaluation/calibrate.py", "learn_intervals(scores[:, 0]"),
         )
     },
     **{

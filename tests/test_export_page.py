@@ -639,9 +639,13 @@ def test_a_column_without_any_weight_left_is_named_and_not_needed(monkeypatch):
         ("diabetes", "Include the 90 % prediction interval", "_HALF_WIDTH_90 "),
     ],
 )
-def test_a_calibrated_model_is_exported_with_it_or_without(data, label, name):
+def test_a_calibrated_model_is_exported_with_it_or_without(
+    monkeypatch, data, label, name
+):
+    module = sys.modules["smpcore.evaluation.prediction_intervals"]
+    monkeypatch.setattr(module, "FEW_ROWS", 10_000)  # all intervals are as wide
     # Parts of its own: other tests share calibrations of the usual ones.
-    page = _page(data=data, validation="0.35")
+    page = _page(data=data, validation="0.34")
     header = f"{data}.h"
     assert name not in _shown(page, header)
     sound(page.button(key="calibrate").click().run())
@@ -652,6 +656,13 @@ def test_a_calibrated_model_is_exported_with_it_or_without(data, label, name):
     assert name in _shown(page, header)
     sound(page.toggle(key="export_calibration").set_value(False).run())
     assert name not in _shown(page, header)
+
+
+def test_an_interval_that_is_wider_for_some_predictions_is_said_to_be_left_out():
+    page = _page(data="diabetes", validation="0.35")
+    sound(page.button(key="calibrate").click().run())
+    until(page, lambda page: "prediction interval is not exported" in said(page))
+    assert "_HALF_WIDTH_90 " not in _shown(page, "diabetes.h")
 
 
 def test_shares_that_are_no_softmax_of_the_scores_are_said_to_be_left_out(monkeypatch):

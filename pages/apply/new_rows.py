@@ -305,13 +305,16 @@ def read_out(
         message(st.warning, sentence)
     _dependent(data, groups)
     _weighted(data, weights)
-    shares = None
+    sure = {}
     if model.classes is not None and model.calibration is not None:
         names = [f"probability of {name}" for name in model.classes]
-        shares = table[names].to_numpy()
-    measures = evaluation.row_measures(model.classes, answers, truth, shares)
+        sure = {"probabilities": table[names].to_numpy()}
+    elif model.calibration is not None:
+        names = [f"90 % interval {end}" for end in ("low", "high")]
+        sure = {"intervals": table[names].to_numpy()}
+    measures = evaluation.row_measures(model.classes, answers, truth, **sure)
     of_rows = places, measures, (groups, weights)
-    about = context.key, context.operating, shares is not None, context.open_test
+    about = context.key, context.operating, bool(sure), context.open_test
     validation.subgroups(data, file, matched, *of_rows, about)
     return taken
 

@@ -85,6 +85,13 @@ def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export
     if classes and len(classes) > 2 and not is_softmax:
         st.caption("Probabilities that are no softmax of the scores are not exported.")
         return made, False
+    if calibration.spread.size:
+        st.caption(
+            "The prediction interval is not exported: it is wider for some predictions "
+            "than for others, and the code has one width for all. Apply, reports and "
+            "the saved model have it."
+        )
+        return made, False
     wanted = st.toggle(
         "Include probabilities" if classes else "Include the 90 % prediction interval",
         value=True,

@@ -25,6 +25,7 @@ from smpcore.evaluation import (
     subgroups,
 )
 from smpcore.live import BAND_NOTE, define
+from smpcore.readouts import COVERAGE
 
 _FIRST_COLUMN = Slot[str]("first_column")
 #: Roles in the order in which a column is offered at first.
@@ -88,11 +89,13 @@ def _default(rows: EvaluatedRows, names: list[str]) -> str:
 
 def _measures(rows: EvaluatedRows) -> list[RowMeasure]:
     """Measures of the model at the threshold that is tried."""
-    model, probabilities = operating_point.tried_model(rows), None
-    if model.classes is not None and model.calibration is not None:
-        probabilities = rows.model().probabilities(rows.X)
+    model, sure = operating_point.tried_model(rows), {}
+    if model.calibration is not None and model.classes is not None:
+        sure = {"probabilities": rows.model().probabilities(rows.X)}
+    elif model.calibration is not None and rows.part != "train":
+        sure = {"intervals": model.intervals(rows.X, COVERAGE)}
     answers = model.predict(rows.X)
-    return row_measures(model.classes, answers, rows.y, probabilities)
+    return row_measures(model.classes, answers, rows.y, **sure)
 
 
 def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None:

@@ -112,8 +112,7 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
         f"{calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
         f"95 % interval{rows.data.cluster_note}"
         f"{escape_markdown(rows.data.weight_note)}. These are "
-        "out-of-fold residual intervals: their coverage is measured, not guaranteed; "
-        "they are as wide for every row, and cover fewer where the model errs more."
+        "out-of-fold residual intervals: their coverage is measured, not guaranteed."
     )
 
 

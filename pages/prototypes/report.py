@@ -26,7 +26,7 @@ from smpcore.datasets import only_compared, plural, with_unit
 from smpcore.evaluation import group_rows, row_measures
 from smpcore.explain import nearest_examples
 from smpcore.live import TITLES, of_part
-from smpcore.readouts import READOUTS, Section
+from smpcore.readouts import COVERAGE, READOUTS, Section
 from smpcore.report import (
     FIELDS,
     LONGEST,
@@ -79,10 +79,12 @@ def _subgroups(context: ModelContext) -> Section | None:
         return None
     part = data.scored_part
     X, y = data.of(part)
-    probabilities = None
-    if model.classes is not None and model.calibration is not None:
-        probabilities = model.probabilities(X)
-    measures = row_measures(model.classes, model.predict(X), y, probabilities)
+    sure = {}
+    if model.calibration is not None and model.classes is not None:
+        sure = {"probabilities": model.probabilities(X)}
+    elif model.calibration is not None:
+        sure = {"intervals": model.intervals(X, COVERAGE)}
+    measures = row_measures(model.classes, model.predict(X), y, **sure)
     rows = getattr(data.split, part), measures, data.clusters(part), data.weights(part)
     try:
         grouping = group_rows(data.dataset, column, data.split.train)

@@ -54,7 +54,7 @@ def export(
         The ``model_`` of a fitted estimator. Where it has a calibration, the code
         gives probabilities of the classes, or the 90 % interval of a number; but
         Verilog has none, nor have more than two classes whose calibration is not a
-        softmax alone.
+        softmax alone, nor numbers whose intervals are not all as wide.
     preparation : Preparation, optional
         What turned the user's table into the model's features. Without it the features
         themselves are the inputs, and none may be missing.

@@ -224,8 +224,11 @@ def calibrated(model: Any, calibration: Calibration) -> Any:
     if not model.is_regression:
         make = probability_table if model.n_outputs == 2 else softmax_table
         return replace(model, probability=make(model, calibration))
+    if calibration.spread.size:
+        return model  # the code has one width for all rows, which would not be this
     # Half the width of an interval, rounded up; none where the format has none.
-    width = calibration.half_width(COVERAGE) / model.step
+    low, high = calibration.interval(np.zeros(1), COVERAGE)[0]
+    width = (high - low) / 2 / model.step
     if model.is_integer:
         half = int(np.ceil(width)) if width < 2**31 - 1 else None
         return replace(model, half_width=half)

@@ -7,10 +7,8 @@ from smpcore.evaluation.calibrate import (
     calibration_error,
     decision_curve,
     event,
-    interval_coverage,
     net_benefit,
     out_of_fold,
-    quartile_coverage,
     reliability,
     threshold_probability,
 )
@@ -75,6 +73,10 @@ from smpcore.evaluation.operating import (
     threshold_for_sensitivity,
 )
 from smpcore.evaluation.optimism import Optimism, Recipe, bootstrap_optimism
+from smpcore.evaluation.prediction_intervals import (
+    interval_coverage,
+    quartile_coverage,
+)
 from smpcore.evaluation.recalibrate import (
     RECALIBRATIONS,
     recalibrate,

@@ -25,7 +25,7 @@ that it has not learned from (Steyerberg, Clinical Prediction Models, 2019, chap
 for why simple updates suffice of few rows). Below `FEW_ROWS` rows of the rarest class
 nothing is chosen: steps need more rows, and so does a choice.
 
-**Numbers.** See `half_widths`: what is known of the intervals.
+**Numbers.** See `smpcore.evaluation.prediction_intervals`.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from smpcore.datasets import Dataset, Split, shown
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold, fit_fold, folds
+from smpcore.evaluation.prediction_intervals import held_out_rows, learn_intervals
 from smpcore.evaluation.scores import (
     chosen_rows,
     class_numbers,
-    kish_rows,
     mean_interval,
     rate,
 )
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.model import Calibration, PrototypeModel, log_odds
-from smpcore.model.calibration import CALIBRATORS, FEW_ROWS, N_WIDTHS
-from smpcore.readouts import COVERAGE, Estimate
+from smpcore.model.calibration import CALIBRATORS, FEW_ROWS
+from smpcore.readouts import Estimate
 from smpcore.solvers.iterations import STOPPED
 
 
@@ -180,67 +180,6 @@ def _score_fold(
     return number, whole
 
 
-#: An interval of 90 % takes that many independent residuals: below, it is infinite.
-FEWEST_CLUSTERS = 9
-
-
-def half_widths(
-    residuals: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
-) -> np.ndarray:
-    """Half-widths of the intervals that cover 1, 2, ..., 99 % of the rows.
-
-    Each of the G clusters (groups; single rows where they are independent) has the mass
-    1 / (G + 1), spread evenly over its rows, and 1 / (G + 1) lies at infinity; a
-    half-width is a quantile of that. Of single rows it is the usual
-    ceil(c (n + 1))-th smallest residual; of groups the hierarchical method of Lee,
-    Barber and Willett (arXiv 2306.06342). Weights share out the mass of a group; of
-    single rows they share out that of all, and G is their `kish_rows`.
-
-    *Guarantee for one model and rows that it did not learn from* (split conformal): a
-    random row of a new cluster is covered with probability c at least. Proof: take the
-    c-quantile Q of the residuals of all G + 1 clusters, each with its mass. Clusters
-    are exchangeable, so the expected share of the new cluster's rows with a residual
-    of at most Q is the mean over all clusters, which is at least c. To move the new
-    cluster's mass to infinity only raises the quantile.
-
-    *Guarantee here.* The residuals are those of K models, each fitted without a fold,
-    pooled; the interval surrounds the answer m(x) of the model of all rows. For this no
-    theorem gives c; in practice it is met (a test counts it). What holds of n single
-    rows in equal folds, with a = 1 - c, half-width w and fold models m_k, for any e:
-
-        P(|Y - m(X)| <= w + e)
-            >= 1 - 2 a - 2 (1 - 1/K) / (n/K + 1) - P(max_k |m_k(X) - m(X)| > e).
-
-    Proof: if |Y - m(X)| > w + e, and no fold's model differs by more than e, then
-    |Y - m_k(X)| > w for every k. At least c (n + 1) residuals are at most w, so Y is
-    not in the cross-conformal set, which has the probability 1 - 2 a -
-    2 (1 - 1/K) / (n/K + 1) at least (Vovk, Nouretdinov, Manokhin and Gammerman, COPA
-    2018; Barber, Candes, Ramdas and Tibshirani, Annals of Statistics 49, 2021,
-    Theorem 4). With a time column rows are not exchangeable: blocks count as clusters,
-    and nothing is guaranteed where the future differs from the past.
-    """
-    _, cluster = np.unique(clusters, return_inverse=True)
-    weights = np.ones(len(residuals)) if weights is None else weights
-    sizes = np.bincount(cluster, weights)
-    units = sizes if len(sizes) == len(residuals) else np.ones(len(sizes))
-    n_units = kish_rows(units)
-    if n_units < FEWEST_CLUSTERS:
-        raise SmpcoreError(
-            f"{n_units:.3g} independent training rows or groups have an out-of-fold "
-            f"residual, a 90 % interval should have at least {FEWEST_CLUSTERS}; give "
-            "training more of them."
-        )
-    order = np.argsort(residuals, kind="stable")
-    mass = np.cumsum((weights * (units / sizes)[cluster])[order])
-    mass /= units.sum() * (1 + 1 / n_units)
-    coverages = np.arange(1, N_WIDTHS + 1) / 100
-    # A sum of masses that is exactly the coverage may be rounded below it.
-    places = np.searchsorted(mass, coverages - 1e-9)
-    return np.append(residuals[order], np.inf)[places]
-
-
-#: Calibrations are compared on so many folds of the rows.
-N_FOLDS = 5
 #: A class needs so many scored rows, one for each of the usual folds.
 FEWEST_ROWS = 5
 
@@ -286,8 +225,7 @@ def calibrate(
     clusters = np.arange(len(y)) if clusters is None else clusters[scored]
     weights = None if weights is None else weights[scored]
     if classes is None:
-        widths = half_widths(np.abs(y - scores[:, 0]), clusters, weights)
-        return Calibration(len(y), half_widths=widths)
+        return learn_intervals(scores[:, 0], y, clusters, weights)
     y_encoded = class_numbers(y, classes)
     counts = np.bincount(y_encoded, minlength=len(classes))
     if counts.min() < FEWEST_ROWS:
@@ -342,14 +280,6 @@ def _log_losses(
                 shares = candidate.probabilities(scores[held_out])[places]
                 losses[which, held_out] = -np.log(np.maximum(shares, _LEAST))
     return np.average(losses, axis=1, weights=weights)
-
-
-def held_out_rows(clusters: np.ndarray) -> list[np.ndarray]:
-    """Which rows each fold holds out; those of a cluster are in one."""
-    _, unit = np.unique(clusters, return_inverse=True)
-    order = np.random.default_rng(0).permutation(int(unit.max()) + 1)
-    fold = (order % N_FOLDS)[unit]
-    return [fold == number for number in np.unique(fold)]
 
 
 def has_enough_rows(y_encoded: np.ndarray, clusters: np.ndarray) -> bool:
@@ -427,8 +357,6 @@ def _isotonic_curves(
 #: Bins of a reliability table at most, and rows in each at least where there are more
 #: bins than one.
 MOST_BINS, FEWEST_IN_BIN = 10, 15
-#: Shares of the rows that intervals are checked at.
-COVERAGES = (0.5, 0.8, 0.9, 0.95)
 #: Threshold probabilities of a decision curve.
 THRESHOLDS = np.arange(1, 100) / 100
 
@@ -636,85 +564,4 @@ def decision_curve(
         of_all = np.average(benefit, weights=weights)
         lines.append((threshold, *treated[:3], of_all, 0.0))
     names = ["threshold", "net_benefit", "low", "high", "treat_all", "treat_none"]
-    return pd.DataFrame(lines, columns=names)
-
-
-def interval_coverage(
-    model: PrototypeModel,
-    X: np.ndarray,
-    y: np.ndarray,
-    clusters: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-) -> pd.DataFrame:
-    """How many rows the intervals of a regression cover, beside how many they should.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Regression with a calibration.
-    X : ndarray of shape (n_samples, n_features), user's units
-        Rows that the model has not learned from.
-    y : ndarray of shape (n_samples,)
-        True number of each row.
-    clusters, weights : ndarray of shape (n_samples,), optional
-        Which rows depend on each other; how much each counts.
-
-    Returns
-    -------
-    DataFrame
-        ``coverage``, ``half_width`` in the target's unit, ``share`` covered, ``low``
-        and ``high`` (Wilson's 95 % interval of the share), ``covered`` and ``rows``.
-    """
-    lines = []
-    for coverage in COVERAGES:
-        low, high = model.intervals(X, coverage).T
-        inside = (low <= y) & (y <= high)
-        covered = rate(inside, clusters, weights=weights)
-        half, shares = (high - low)[0] / 2, covered.estimate[:3]
-        lines.append((coverage, half, *shares, covered.hits, covered.n))
-    names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
-    return pd.DataFrame(lines, columns=names)
-
-
-def quartile_coverage(
-    model: PrototypeModel,
-    X: np.ndarray,
-    y: np.ndarray,
-    clusters: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-) -> pd.DataFrame:
-    """How many rows of each quarter by prediction the usual interval covers.
-
-    An interval that is as wide for every row covers too few where the model errs more.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Regression with a calibration.
-    X : ndarray of shape (n_samples, n_features), user's units
-        Rows that the model has not learned from.
-    y : ndarray of shape (n_samples,)
-        True number of each row.
-    clusters, weights : ndarray of shape (n_samples,), optional
-        Which rows depend on each other; how much each counts.
-
-    Returns
-    -------
-    DataFrame
-        ``least`` and ``most`` prediction of a quarter, ``share`` covered, ``low`` and
-        ``high`` (Wilson's 95 % interval), ``covered`` and ``rows``. The same
-        predictions are in one quarter, so that there may be fewer than four.
-    """
-    predicted, lines = model.predict(X), []
-    low, high = model.intervals(X, COVERAGE).T
-    inside = (low <= y) & (y <= high)
-    edges = np.quantile(predicted, [0.25, 0.5, 0.75])
-    quarters = np.searchsorted(edges, predicted)
-    for quarter in np.unique(quarters):
-        rows = quarters == quarter
-        of_rows = [None if of is None else of[rows] for of in (clusters, weights)]
-        covered = rate(inside[rows], of_rows[0], weights=of_rows[1])
-        limits, shares = predicted[rows], covered.estimate[:3]
-        lines.append((limits.min(), limits.max(), *shares, covered.hits, covered.n))
-    names = ["least", "most", "share", "low", "high", "covered", "rows"]
     return pd.DataFrame(lines, columns=names)

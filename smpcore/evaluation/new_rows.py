@@ -224,10 +224,10 @@ def answer_rows(
     if model.classes is None:
         table["answer"] = scores[:, 0]
         if model.calibration is not None:
-            half = model.calibration.half_width(COVERAGE)
-            for end, sign in (("low", -1), ("high", 1)):
+            limits = model.calibration.interval(scores[:, 0], COVERAGE)
+            for end, values in zip(("low", "high"), limits.T, strict=True):
                 name = f"{100 * COVERAGE:.0f} % interval {end}"
-                table[name] = np.where(is_far, np.nan, scores[:, 0] + sign * half)
+                table[name] = np.where(is_far, np.nan, values)
     else:
         numbers = model.decide(scores)
         table["answer"] = model.classes[numbers]

@@ -18,10 +18,10 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.calibrate import (
     brier_score,
     has_enough_rows,
-    held_out_rows,
     log_loss,
 )
 from smpcore.evaluation.calibration_measures import clipped_log_odds, fit_logistic
+from smpcore.evaluation.prediction_intervals import held_out_rows
 from smpcore.evaluation.scores import chosen_rows
 from smpcore.model import Calibration
 

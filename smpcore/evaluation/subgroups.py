@@ -219,6 +219,7 @@ def row_measures(
     answers: np.ndarray,
     y: np.ndarray,
     probabilities: np.ndarray | None = None,
+    intervals: np.ndarray | None = None,
 ) -> list[RowMeasure]:
     """What can be compared between groups of rows.
 
@@ -232,20 +233,30 @@ def row_measures(
         True label or number of each row.
     probabilities : ndarray of shape (n_rows, n_classes), optional
         Of a calibrated classifier.
+    intervals : ndarray of shape (n_rows, 2), optional
+        Of a calibrated regression, for rows that it has not learned from; NaN of rows
+        that have none.
 
     Returns
     -------
     list of RowMeasure
         Accuracy, the recall of each class, and calibration-in-the-large (observed less
         predicted frequency of a class) where there are probabilities; of a regression
-        the mean absolute error and calibration-in-the-large (actual less predicted).
+        the mean absolute error, calibration-in-the-large (actual less predicted) and
+        the coverage of its intervals.
     """
     if classes is None:
         error = np.asarray(y, np.float64) - answers
-        return [
+        measures = [
             RowMeasure(READOUTS["mae"].label, np.abs(error), False),
             RowMeasure("Mean of actual - predicted", error, False),
         ]
+        if intervals is not None:
+            low, high = intervals.T
+            inside = np.where(np.isnan(low), np.nan, (low <= y) & (y <= high))
+            name = f"Coverage of the {READOUTS['interval'].label}"
+            measures.append(RowMeasure(name, inside, True))
+        return measures
     truth, hits = class_numbers(y, classes), (answers == y) * 1.0
     measures = [RowMeasure(READOUTS["accuracy"].label, hits, True)]
     for number, label in enumerate(classes):

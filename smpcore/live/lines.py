@@ -27,6 +27,7 @@ from smpcore.readouts import (
     interval_text,
     number_text,
     r2_text,
+    width_text,
 )
 
 #: What is calibrated, and its term in the glossary.
@@ -40,7 +41,8 @@ def calibration_basis(model: PrototypeModel) -> str:
     """What a calibration was learned on, and for which rows it holds."""
     rows = f"{model.calibration.rows:,} training rows"
     if model.classes is None:
-        return f"From out-of-fold residuals of {rows}."
+        basis = f"From out-of-fold residuals of {rows}. {model.calibration.choice}"
+        return basis.rstrip()
     return (
         f"Calibrated on out-of-fold scores of {rows}, for rows with the same shares of "
         f"the classes. {model.calibration.choice}"
@@ -66,8 +68,9 @@ def calibration_line(
         low, high = model.intervals(X, COVERAGE).T
         covered = int(((low <= y) & (y <= high)).sum())
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
-        half = plain_number((high - low)[0] / 2, 3, ",")
-        return "interval", f"± {half}{data.target_unit}", detail
+        widths = high - low
+        text = width_text(widths.min(), widths.max(), data.target_unit)
+        return "interval", text, detail
     y_encoded = class_numbers(y, model.classes)
     score = brier_score(model.probabilities(X), y_encoded, *of_rows)
     n_known = int((y_encoded >= 0).sum())

@@ -13,6 +13,8 @@ from smpcore.errors import SmpcoreError
 N_WIDTHS = 99
 #: How scores can become probabilities, the simplest first; "none" is their softmax.
 CALIBRATORS = "none", "intercept and slope", "isotonic regression"
+#: How wide an interval is where, the simplest first; a prediction's spread.
+SPREADS = "constant", "residual size", "residual quantiles"
 #: Below so many independent rows of the rarest class it is intercept and slope.
 FEW_ROWS = 50
 
@@ -42,10 +44,15 @@ class Calibration:
         normalised. Empty where the softmax is the last step.
     half_widths : ndarray of shape (99,)
         For regression: half the width of the interval that covers 1, 2, ..., 99 % of
-        the rows; infinite where there are too few rows for it. Else empty.
+        the rows, in units of the spread; infinite where there are too few rows for
+        it. Else empty.
     losses : ndarray of shape (3,)
         Cross-validated log-loss of each of `CALIBRATORS`, NaN of those that were not
-        tried. Empty where none was chosen by it.
+        tried; of each of `SPREADS` how far the coverage of a quarter of the predictions
+        misses at most. Empty where none was chosen by it.
+    spread : ndarray of shape (3, n_points)
+        Predictions, ascending, and the spread below and above them: the unit of the
+        widths, piecewise linear. Empty where intervals are as wide for every row.
     """
 
     rows: int
@@ -54,6 +61,7 @@ class Calibration:
     curves: tuple[np.ndarray, ...] = ()
     half_widths: np.ndarray = field(default_factory=_empty)
     losses: np.ndarray = field(default_factory=_empty)
+    spread: np.ndarray = field(default_factory=_empty)
 
     @property
     def calibrator(self) -> str:
@@ -64,10 +72,18 @@ class Calibration:
 
     @property
     def choice(self) -> str:
-        """Which calibrator it is and why, as a sentence; empty where not known."""
+        """Which it is and why, as a sentence; empty where not known."""
         tried = np.isfinite(self.losses)
         if not self.losses.size:
             return ""
+        if self.half_widths.size:
+            misses = zip(SPREADS, 100 * self.losses, strict=True)
+            return (
+                f"Width: {self.spread_name}. Largest error of the coverage of 90 % in "
+                "a quarter of the predictions, in cross-validation on these rows: "
+                f"{', '.join(f'{one} {miss:.1f}' for one, miss in misses)} points "
+                "(of equal ones the narrower)."
+            )
         if not tried.all():
             return (
                 f"Calibration: {self.calibrator} only, because a class has fewer than "
@@ -92,14 +108,26 @@ class Calibration:
                 shares[:, number] = np.interp(odds[:, number], x, values)
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def half_width(self, coverage: float) -> float:
-        """Half the interval that covers such a share of the rows, or infinity."""
+    @property
+    def spread_name(self) -> str:
+        """Which of `SPREADS` the intervals of numbers have."""
+        if not self.spread.size:
+            return SPREADS[0]
+        return SPREADS[1 if np.array_equal(*self.spread[1:]) else 2]
+
+    def interval(self, predicted: np.ndarray, coverage: float) -> np.ndarray:
+        """Both ends of an interval for each predicted number, shape (n_samples, 2).
+
+        They cover such a share of the rows, a whole per cent.
+        """
         percent = round(100 * coverage)
         if not 1 <= percent <= N_WIDTHS or abs(100 * coverage - percent) > 1e-9:
             raise SmpcoreError(
                 f"coverage={coverage:g} should be a whole per cent from 0.01 to 0.99."
             )
-        return float(self.half_widths[percent - 1])
+        below, above = spread_at(self.spread, predicted)
+        width = float(self.half_widths[percent - 1])
+        return np.stack([predicted - width * below, predicted + width * above], axis=1)
 
     def after_shift(self, output: int, shift: float) -> Calibration:
         """Give the calibration of a model whose score of one class is lower by `shift`.
@@ -110,6 +138,26 @@ class Calibration:
         offsets = np.array(self.offsets)
         offsets[output] += self.slope * shift
         return replace(self, offsets=offsets)
+
+
+def spread_at(spread: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Spread below and above each predicted number; 1 where it is constant.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (3, n_points)
+        As of `Calibration`, or empty.
+    predicted : ndarray of shape (n_samples,)
+        Numbers; beyond the outermost points the spread stays the same.
+
+    Returns
+    -------
+    ndarray of shape (2, n_samples)
+    """
+    if not spread.size:
+        return np.ones((2, len(predicted)))
+    points, *curves = spread
+    return np.stack([np.interp(predicted, points, curve) for curve in curves])
 
 
 def log_odds(logits: np.ndarray) -> np.ndarray:

@@ -419,8 +419,8 @@ class PrototypeModel:
         SmpcoreError
             If the model predicts classes, or is not calibrated.
         """
-        half = _calibration(self, "intervals").half_width(coverage)
-        return self.scores(require_finite(X)) + np.array([-half, half])
+        calibration = _calibration(self, "intervals")
+        return calibration.interval(self.scores(require_finite(X))[:, 0], coverage)
 
     def to_json(self) -> str:
         """The model but for recorded steps as text; `from_json` reads it bit for bit.
@@ -535,6 +535,11 @@ def _check_code(model: PrototypeModel) -> None:
         )
 
 
+def _is_spread(spread: np.ndarray) -> bool:
+    is_table = spread.ndim == 2 and len(spread) == 3 and np.isfinite(spread).all()
+    return bool(is_table and (np.diff(spread[0]) > 0).all() and (spread[1:] > 0).all())
+
+
 def _check_calibration(model: PrototypeModel) -> None:
     """Refuse a calibration of another model."""
     calibration = model.calibration
@@ -550,6 +555,11 @@ def _check_calibration(model: PrototypeModel) -> None:
     for curve in calibration.curves:
         if curve.ndim != 2 or len(curve) != 2 or (np.diff(curve) < 0).any():
             raise SmpcoreError("curves of a calibration should ascend.")
+    if calibration.spread.size and not _is_spread(calibration.spread):
+        raise SmpcoreError(
+            "spread of a calibration should be ascending predictions and two lines of "
+            "positive numbers."
+        )
     if calibration.losses.shape not in ((0,), (len(CALIBRATORS),)):
         raise SmpcoreError(
             "calibration should have a loss of each calibrator, or none."

@@ -12,7 +12,8 @@ from scipy.special import ndtri
 
 from smpcore.colors import GREY, OKABE_ITO
 from smpcore.datasets import plain_number
-from smpcore.readouts import READOUTS, Drawing
+from smpcore.model import Calibration
+from smpcore.readouts import COVERAGE, READOUTS, Drawing
 
 #: Pixels of the picture, and of the plane with its margins at the left and below.
 _WIDTH, _HEIGHT, _LEFT, _TOP, _SIDE = 460, 290, 52, 12, 230
@@ -88,8 +89,12 @@ def benefit_chart(curve: pd.DataFrame) -> Drawing:
     return _chart("Decision curve", axes, limits, curves)
 
 
+#: The band of an interval may be as wide as the prediction is large.
+_BAND_POINTS = 50
+
+
 def residual_charts(
-    rows: pd.DataFrame, target: str, half_width: float | None
+    rows: pd.DataFrame, target: str, calibration: Calibration | None
 ) -> list[Drawing]:
     """Draw actual against predicted, residuals against predicted, and their QQ plot.
 
@@ -100,7 +105,7 @@ def residual_charts(
         evenly spread ones are drawn.
     target : str
         What is predicted, with its unit.
-    half_width : float, optional
+    calibration : Calibration, optional
         Of the 90 % prediction interval, which is drawn as a band.
 
     Returns
@@ -110,11 +115,14 @@ def residual_charts(
     spread = np.linspace(0, len(rows) - 1, min(len(rows), _MOST_MARKS)).astype(int)
     shown = rows.iloc[spread]
     both = _limits(rows[["actual", "predicted"]])
-    line = pd.DataFrame({"x": both, "y": both})
+    diagonal = np.linspace(*both, _BAND_POINTS)
+    line = pd.DataFrame({"x": diagonal, "y": diagonal})
     name = "actual = predicted"
-    if half_width is not None and np.isfinite(half_width):
-        line = line.assign(low=line["y"] - half_width, high=line["y"] + half_width)
-        name += ", " + READOUTS["interval"].label
+    if calibration is not None:
+        low, high = calibration.interval(diagonal, COVERAGE).T
+        if np.isfinite(low).all():
+            line = line.assign(low=low, high=high)
+            name += ", " + READOUTS["interval"].label
     of_normal = rows["quantile"].agg(["min", "max"]).to_numpy()
     quartiles = rows["residual"].quantile([0.25, 0.75]).to_numpy()
     slope = np.ptp(quartiles) / np.ptp(ndtri([0.25, 0.75]))

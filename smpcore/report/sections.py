@@ -51,13 +51,13 @@ from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
 from smpcore.readouts import (
-    COVERAGE,
     READOUTS,
     Estimate,
     Section,
     Shown,
     Unit,
     number_text,
+    width_text,
 )
 from smpcore.report.curves import benefit_chart, calibration_chart, residual_charts
 from smpcore.similarity import SIMILARITIES
@@ -562,22 +562,21 @@ def residuals_section(
 
     `target` is what is predicted, with its unit.
     """
-    half = model.calibration.half_width(COVERAGE) if model.calibration else None
     blocks: list[Any] = [
         "A residual is actual less predicted. QQ plot: sorted residuals against the "
         "quantiles of a normal distribution; its line goes through both quartiles."
     ]
     for title, (X, y, *of_rows) in parts.items():
         rows = RegressionScores(y, model.predict(X), *of_rows).residuals()
-        blocks += [f"{title}:", *residual_charts(rows, target, half)]
+        blocks += [f"{title}:", *residual_charts(rows, target, model.calibration)]
     return Section("Residuals", blocks)
 
 
 def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
     """Widths of the intervals of a regression, and the rows that they cover."""
     blocks: list[Any] = [
-        "A prediction interval is the prediction plus and minus the width: a quantile "
-        f"of the out-of-fold residuals of {model.calibration.rows} training rows. Its "
+        "A prediction interval is as wide as a quantile of the out-of-fold residuals "
+        f"of {model.calibration.rows} training rows. {model.calibration.choice} Its "
         "coverage is measured, not guaranteed."
     ]
     for title, rows in parts.items():
@@ -597,7 +596,7 @@ def interval_lines(
     return [
         {
             "prediction interval": f"{100 * one.coverage:.0f} %",
-            "width": f"± {number_text(one.half_width, 'target', 6)}",
+            "width": width_text(one.narrowest, one.widest),
             **_covers(one),
         }
         for one in interval_coverage(model, X, y, clusters, weights).itertuples()

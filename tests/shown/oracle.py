@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy import special, stats
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import CubicSpline, interp1d
 from scipy.spatial.distance import cdist
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -272,6 +272,29 @@ def smoothed(
     error = np.sqrt(np.einsum("ij,jk,ik->i", grid, fitted.cov_params(), grid))
     middle = grid @ fitted.params
     return [special.expit(middle + sign * quantile * error) for sign in (0, -1, 1)]
+
+
+def interval(calibration: Any, answers: np.ndarray, percent: int = 90) -> np.ndarray:
+    """Both ends of the intervals of predictions, by the arrays of a calibration."""
+    width, spread = calibration.half_widths[percent - 1], calibration.spread
+    if not spread.size:
+        return np.array([answers - width, answers + width])
+    below, above = (
+        interp1d(spread[0], line, bounds_error=False, fill_value=(line[0], line[-1]))
+        for line in spread[1:]
+    )
+    return np.array(
+        [answers - width * below(answers), answers + width * above(answers)]
+    )
+
+
+def says_width(text: str, ends: np.ndarray) -> None:
+    """Fail unless a text is how wide these intervals are."""
+    widths = ends[1] - ends[0]
+    if np.ptp(widths) < 1e-9 * widths.max():
+        says(text, "± #", widths[0] / 2)
+    else:
+        says(text, "# to # wide", widths.min(), widths.max())
 
 
 def kish(weights: Any) -> float:

@@ -19,6 +19,7 @@ from statsmodels.stats.proportion import proportion_confint
 from pages.state import table_store
 from smpcore import METHODS, prepare, split
 from smpcore.datasets import event_within, make_dataset
+from smpcore.model.calibration import SPREADS
 from tests.app import context_of, kernels, opened, sound
 from tests.shown import oracle
 from tests.shown.oracle import says
@@ -308,11 +309,14 @@ def test_errors_and_intervals_of_a_number_are_weighted(kernels):
     reach = np.cumsum(weights[train][order]) / weights[train].sum()
     n, answers = oracle.kish(weights[train]), model.predict(X[rows])
     lines = sound(app).dataframe[0].value.set_index("prediction interval")
+    calibration = context_of(app).model().calibration
     for percent in (50, 80, 90):
-        place = np.searchsorted(reach * n / (n + 1), percent / 100)
-        half = away[order][place]
-        says(lines.loc[f"{percent} %", "width"], "± #", half)
-        hits = np.abs(answers - y[rows]) <= half
+        ends = oracle.interval(calibration, answers, percent)
+        if not calibration.spread.size:
+            place = np.searchsorted(reach * n / (n + 1), percent / 100)
+            ends = answers + np.array([[-1], [1]]) * away[order][place]
+        oracle.says_width(lines.loc[f"{percent} %", "width"], ends)
+        hits = (ends[0] <= y[rows]) & (y[rows] <= ends[1])
         covered, *ends, _ = oracle.share(hits, None, weights[rows])
         counted = 100 * covered, hits.sum(), len(rows)
         says(lines.loc[f"{percent} %", "covers"], "# % (# of #)", *counted)
@@ -329,28 +333,43 @@ def test_the_interval_of_a_number_is_a_quantile_of_residuals():
     app.segmented_control(key="performance_section").set_value("Intervals").run()
     away = np.abs(of.training_scores.scores[:, 0] - fit.truth("train"))
     away = np.sort(away[np.isfinite(away)])
-    error = np.abs(fit.answers("validation") - fit.truth("validation"))
+    answers, truth = fit.answers("validation"), fit.truth("validation")
+    calibration = context_of(app).model().calibration
+
+    def interval(percent):
+        if calibration.spread.size:
+            return oracle.interval(calibration, answers, percent)
+        half = away[int(np.ceil(percent / 100 * (len(away) + 1))) - 1]
+        return answers + np.array([[-half], [half]])
+
     table = sound(app).dataframe[0].value.set_index("prediction interval")
     for percent in (50, 80, 90):
-        half = away[int(np.ceil(percent / 100 * (len(away) + 1))) - 1]
-        says(table.loc[f"{percent} %", "width"], "± #", half)
-        hits = (error <= half).sum()
-        ends = proportion_confint(hits, len(error), method="wilson")
-        counted = 100 * hits / len(error), hits, len(error)
+        low, high = interval(percent)
+        oracle.says_width(table.loc[f"{percent} %", "width"], interval(percent))
+        hits = ((low <= truth) & (truth <= high)).sum()
+        ends = proportion_confint(hits, len(truth), method="wilson")
+        counted = 100 * hits / len(truth), hits, len(truth)
         says(table.loc[f"{percent} %", "covers"], "# % (# of #)", *counted)
         limits = table.loc[f"{percent} %", "95 % interval"]
         says(limits, "#–# %", *(100 * end for end in ends))
-    half = away[int(np.ceil(0.9 * (len(away) + 1))) - 1]
-    answers = fit.answers("validation")
+    low, high = interval(90)
+    inside = (low <= truth) & (truth <= high)
     quarters = pd.qcut(answers, 4)
     lines = app.dataframe[1].value.to_dict("records")
     for quarter, line in zip(quarters.categories, lines, strict=True):
         among = quarters == quarter
         limits = answers[among].min(), answers[among].max()
         says(line["predictions"], "# to #", *limits)
-        hits, n = (error[among] <= half).sum(), among.sum()
+        hits, n = inside[among].sum(), among.sum()
         says(line["covers"], "# % (# of #)", 100 * hits / n, hits, n)
         shares = proportion_confint(hits, n, method="wilson")
         says(line["95 % interval"], "#–# %", *(100 * share for share in shares))
     (words,) = (c.value for c in app.caption if "out-of-fold residual" in c.value)
     assert "coverage is measured, not guaranteed" in words
+    misses = 100 * calibration.losses
+    assert misses[SPREADS.index(calibration.spread_name)] == misses.min()
+    says(
+        words[words.index(": constant ") : words.index(" points")],
+        ": constant #, residual size #, residual quantiles #",
+        *misses,
+    )

@@ -496,8 +496,6 @@ def test_residuals_against_a_category_and_the_interval_as_a_band():
     gaps = int(frame[column].isna().sum())
     lines = [text for text in captions(app) if text.startswith("Not drawn")]
     assert lines == [f"Not drawn, as their value is missing: {gaps} rows."] * (gaps > 0)
-    calibration = context_of(app).model().calibration
-    half = calibration.half_width(0.9)
     spec = next(
         json.loads(chart.proto.spec)["data"]
         for chart in app.get("plotly_chart")
@@ -505,9 +503,23 @@ def test_residuals_against_a_category_and_the_interval_as_a_band():
     )
     high, low = (t for t in spec if t["name"] == "90 % interval")
     answers = np.sort(fit.answers("validation"))
-    for end, sign in ((low, -1), (high, 1)):
+    ends = oracle.interval(context_of(app).model().calibration, answers)
+    for end, expected in zip((low, high), ends, strict=True):
         np.testing.assert_allclose(numbers_of(end["x"]), answers)
-        np.testing.assert_allclose(numbers_of(end["y"]), answers + sign * half)
+        np.testing.assert_allclose(numbers_of(end["y"]), expected)
+    app.segmented_control(key="performance_section").set_value("Subgroups").run()
+    app.selectbox(key="subgroup_column").set_value(column).run()
+    measure = "Coverage of the 90 % interval"
+    app = sound(app.selectbox(key="subgroup_measure").set_value(measure).run())
+    truth, answers = fit.truth("validation"), fit.answers("validation")
+    low, high = oracle.interval(context_of(app).model().calibration, answers)
+    inside = pd.Series((low <= truth) & (truth <= high))
+    (text,) = (e.value for e in app.markdown if e.value.startswith(measure))
+    says(text, f"{measure} of all validation rows: # %.", 100 * inside.mean())
+    shares = inside.groupby(frame[column].to_numpy()).mean()
+    lines = app.dataframe[0].value.set_index("group")["value"]
+    for group in lines.index.intersection(shares.index):
+        says(str(lines[group]), "#", shares[group])
 
 
 def test_a_number_is_shown_in_its_unit_with_separators():

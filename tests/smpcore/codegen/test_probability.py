@@ -163,6 +163,11 @@ def test_an_interval_is_a_constant(random_model, target, number):
         value *= json.loads(found["mdl.json"])["step"]
     assert widths[89] <= value < widths[89] * 1.001
     assert "## Interval" in found["README.md"].decode()
+    # A width that differs from row to row is not the constant of the code.
+    spread = np.array([[0.0, 1.0], [0.5, 2.0], [0.5, 2.0]])
+    learned = Calibration(500, half_widths=widths, spread=spread)
+    scaled = replace(model, calibration=learned)
+    assert contents(export(scaled, None, target, number, "mdl")) == few
 
 
 @pytest.mark.parametrize(

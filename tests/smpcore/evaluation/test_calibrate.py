@@ -19,7 +19,7 @@ from smpcore import (
     split,
 )
 from smpcore.evaluation import at_threshold, calibrate, clusters, folds, out_of_fold
-from smpcore.evaluation.calibrate import half_widths
+from smpcore.evaluation.prediction_intervals import half_widths
 from smpcore.model.calibration import CALIBRATORS, FEW_ROWS
 
 CLASSIFIERS = [
@@ -281,4 +281,4 @@ def test_what_cannot_be_calibrated_is_said_in_one_sentence():
         calibrate(many, many, clusters=np.zeros(50, int))
     words = "coverage=0.905 should be a whole per cent from 0.01 to 0.99"
     with pytest.raises(SmpcoreError, match=words):
-        calibrate(many, many).half_width(0.905)
+        calibrate(many, many).interval(many, 0.905)
