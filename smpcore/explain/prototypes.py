@@ -454,7 +454,7 @@ def prototype_table(
         line |= {READOUTS[key].column: float(v[j]) for key, v in measured.items()}
         if np.isfinite(fact.distance):
             line["distance to nearest row"] = fact.distance
-            line["median distance between rows"] = fact.median_distance
+            line["median nearest-neighbour distance"] = fact.median_distance
             line["features out of range"] = len(fact.outside)
         table.append(line)
     return table

@@ -116,7 +116,7 @@ def test_all(method, data):
             case = model.anchors[j]
             nearest = np.linalg.norm(fit.training - case, axis=1).min()
             assert line["distance to nearest row"] == pytest.approx(nearest)
-            assert line["median distance between rows"] == pytest.approx(usual)
+            assert line["median nearest-neighbour distance"] == pytest.approx(usual)
             values = case * model.scale + model.center
             X = fit.X[fit.parts["train"]]
             outside = (values < X.min(axis=0)) | (values > X.max(axis=0))
