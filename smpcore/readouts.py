@@ -434,6 +434,7 @@ READOUTS: Mapping[str, Readout] = {
         Readout("balanced_accuracy", "Balanced accuracy", "%"),
         Readout("mae", "Mean absolute error", ""),
         Readout("r2", "R²", ""),
+        Readout("mape", "Mean absolute percentage error", "%"),
         Readout("largest_error", "Largest error", ""),
         Readout("worst_recall", "Worst recall", "%", terms=("Recall",)),
         Readout("never_predicted", "Classes never predicted"),

@@ -338,6 +338,8 @@ def _errors(errors: evaluation.RegressionScores, data: Parts) -> None:
         metric(shown.label, shown.text + data.target_unit, width=200)
         metric("95 % interval", shown.interval, width="content")
         metric(READOUTS["r2"].label, r2_text(errors.r2), width=120)
+        if np.isfinite(errors.mape):
+            metric(READOUTS["mape"].label, number_text(errors.mape), width=260)
         metric("Training-median baseline", usual + data.target_unit, width=220)
 
 

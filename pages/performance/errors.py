@@ -18,7 +18,7 @@ from smpcore import figures
 from smpcore.datasets import with_unit
 from smpcore.evaluation import RegressionScores
 from smpcore.live import define, of_part
-from smpcore.readouts import COVERAGE, READOUTS
+from smpcore.readouts import COVERAGE, READOUTS, number_text
 
 _LISTED = ["residual", "actual", "predicted"]
 
@@ -32,6 +32,10 @@ def section(rows: EvaluatedRows) -> None:
     # The page begins with the first line of the validation rows.
     for line in lines[rows.part == rows.data.scored_part :]:
         message(st.markdown, f"{line['name']} {line['value']}: {line['detail']}.")
+    if np.isfinite(scores.mape):
+        label = READOUTS["mape"].label
+        words = f"{label} {number_text(scores.mape)}: of {rows.title}, all above 0."
+        message(st.markdown, words, help=define(label))
     table = scores.residuals()
     places = table.index.to_numpy()
     table["row"] = rows.numbers[places]

@@ -471,6 +471,13 @@ class RegressionScores:
         variance = np.average(deviations**2, weights=self.weights)
         return float(1 - self.rmse**2 / variance) if variance > 0 else math.nan
 
+    @cached_property
+    def mape(self) -> float:
+        """Mean of the error as a share of the truth; NaN unless all is positive."""
+        if not (self.truth > 0).all():
+            return math.nan
+        return float(np.average(self.errors / self.truth, weights=self.weights))
+
     @property
     def estimate(self) -> Estimate:
         """The mean absolute error with its 95 % interval; without one of a single row.

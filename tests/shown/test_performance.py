@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     confusion_matrix,
     log_loss,
+    mean_absolute_percentage_error,
     precision_recall_curve,
     roc_auc_score,
     roc_curve,
@@ -544,6 +545,10 @@ def test_a_number_is_shown_in_its_unit_with_separators():
     assert f"always {usual:,.0f} EUR" in text.replace("\\", "")
     share = 1 - np.mean(away**2) / np.var(truth)
     assert 0.99 < share < 1
+    percent = 100 * mean_absolute_percentage_error(truth, answers)
+    (text,) = (e.value for e in app.markdown if "percentage error" in e.value)
+    words = "Mean absolute percentage error # %: of validation rows, all above 0."
+    says(text, words, percent)
     (text,) = (e.value for e in app.markdown if e.value.startswith("Validation R²"))
     root = np.sqrt(np.mean(away**2))
     says(text, "Validation R² #: root mean squared error # EUR.", share, root)

@@ -58,7 +58,8 @@ def test_no_rows_is_said():
 
 def test_what_a_single_row_cannot_tell_is_nan():
     scores = RegressionScores(np.array([2.0]), np.array([5.0]))
-    assert scores.mae == scores.rmse == 3.0
+    assert scores.mae == scores.rmse == 3.0 and scores.mape == 1.5
+    assert np.isnan(RegressionScores(np.array([2.0, 0.0]), np.ones(2)).mape)
     assert np.isnan([scores.r2, *scores.estimate[1:3]]).all()
 
 
