@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import streamlit
 from streamlit.components.v2 import manifest_scanner
@@ -19,6 +21,7 @@ from pages.state.session import Session
 from pages.ui import elements, files
 from pages.work import cache, study_pool, warmup
 from smpcore import Dataset
+from smpcore.datasets import make_dataset
 from smpcore.live import MINE, Context
 
 # What a test puts in place of something is not there in another process.
@@ -68,6 +71,15 @@ def brought(dataset: Dataset) -> dict[str, str]:
     """A link to a table that a visitor has brought."""
     token = table_store.keep(replace(dataset, private=True))
     return {"data": MINE, "mine": token}
+
+
+def priced() -> Dataset:
+    """A number with a unit to predict, whose errors grow with it."""
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": draw.uniform(1, 10, 150)})
+    frame["price [EUR]"] = frame["size"] * draw.uniform(8_000, 12_000, 150)
+    dataset = make_dataset(frame, "prices")
+    return dataset.with_roles({"price [EUR]": "target"}, task="regression")
 
 
 def kept_table(token: str):

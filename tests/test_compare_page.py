@@ -14,7 +14,8 @@ from smpcore import BASELINES, METHODS, SmpcoreError
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
 from smpcore.readouts import READOUTS
-from tests.app import brought, kernels, opened, said, session_of, until
+from tests.app import brought, kernels, opened, priced, said, session_of, until
+from tests.shown.oracle import is_near
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -186,3 +187,16 @@ def test_the_plane_in_place_of_a_map_is_said(problem, monkeypatch):
     late = "A map is being laid out; this is the plane meanwhile."
     words = f"{problem or late} The first two principal"
     until(page, lambda page: words in told(page))
+
+
+def test_errors_of_a_number_are_in_its_unit():
+    page = settled(opened(brought(priced()), "compare.py"))
+    table = overview(page)
+    assert "mean absolute error [EUR]" in table
+    errors = table["mean absolute error [EUR]"]
+    differences = page.dataframe[-1].value.set_index("model")["difference"]
+    (other,) = errors.index.difference(differences.index)
+    for model, text in differences.items():
+        number, unit = text.split()
+        size = abs(errors[model] - errors[other])
+        assert unit == "EUR" and is_near(number.lstrip("+-"), size)

@@ -1,6 +1,7 @@
 """The trade-off page without a browser: sweeps, choices, and data it cannot sweep."""
 
 import dataclasses
+import json
 import sys
 import time
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from pages.state import links
 from pages.state.host import resolve
 from pages.tradeoff import sweeps
 from pages.work import cache, studies
-from smpcore import METHODS
+from smpcore import METHODS, split
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
     SCORES,
@@ -29,12 +30,14 @@ from tests.app import (
     brought,
     kernels,
     opened,
+    priced,
     said,
     session_of,
     swept,
     until,
     words,
 )
+from tests.shown.oracle import says
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -235,3 +238,15 @@ def test_one_failed_fit_is_one():
     table = pd.DataFrame({"accuracy": [None, 0.5], "status": ["failed: why", "fitted"]})
     result = sweeps.SweepResult(table, table)
     assert sweeps.failures(result, "accuracy") == ["1 fit without a score: failed: why"]
+
+
+def test_the_error_of_a_number_is_in_its_unit():
+    dataset = priced()
+    app = _open(brought(dataset))
+    y = dataset.y[split(dataset).train]
+    off = np.abs(y - np.median(y)).mean()
+    (text,) = (c.value for c in app.caption if "median baseline:" in c.value)
+    says(text.split(". ")[0], "Training-median baseline: # EUR", off)
+    assert "Mean absolute error [EUR]" in app.dataframe[0].value
+    layout = json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]
+    assert layout["yaxis"]["title"]["text"] == "Mean absolute error [EUR]"

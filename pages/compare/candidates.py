@@ -177,7 +177,10 @@ def overview(candidates: list[Scored], data: Parts, part: str) -> pd.DataFrame:
         values |= {name: one.candidate.sizes.get(name, np.nan) for name in _SIZES}
         values |= one.candidate.prototype_measures(X, y, dataset.classes)
         values["seconds"] = one.candidate.seconds
-        columns = {READOUTS[name].column: value for name, value in values.items()}
+        columns = {
+            READOUTS[name].column + data.unit_of_score(name): value
+            for name, value in values.items()
+        }
         lines.append({"model": one.title(data), **columns})
     return pd.DataFrame(lines).dropna(axis="columns", how="all")
 

@@ -82,7 +82,7 @@ def forest(lines: pd.DataFrame, data: Parts, name: str) -> Any:
     """A picture of differences to a model of this name, which is the upright line."""
     title = "difference of accuracy (points; right: better)"
     if data.dataset.task == "regression":
-        title = "mean absolute error saved"
+        title = f"mean absolute error saved{data.unit_of_score('mae')}"
     return figures.forest(lines, title, 0.0, name).update_yaxes(title="model")
 
 
@@ -137,5 +137,6 @@ def in_a_table(lines: pd.DataFrame, data: Parts) -> pd.DataFrame:
 def _signed(value: float, data: Parts) -> str:
     """A difference of scores: of numbers in their unit, else in percentage points."""
     if data.dataset.task == "regression":
-        return f"+{plain_number(value)}" if value > 0 else plain_number(value)
+        text = plain_number(value, 4, ",") + data.target_unit
+        return f"+{text}" if value > 0 else text
     return f"{value:+.1f} points"

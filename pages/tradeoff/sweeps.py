@@ -447,13 +447,19 @@ def as_table(result: SweepResult, request: SweepRequest) -> pd.DataFrame:
     ]
     columns = {
         "Model": [label(point) for point in points.itertuples()],
-        READOUTS[request.score].label: points["mean"].to_numpy().round(4),
+        _score_title(request): points["mean"].to_numpy().round(4),
         "Standard error": points["error"].to_numpy().round(4),
     }
     for name in SIZES:
         columns[READOUTS[name].label] = points[name].to_numpy().round(1)
     columns |= {"Folds": points["n"].to_numpy(), "Remarks": remarks}
     return pd.DataFrame(columns)
+
+
+def _score_title(request: SweepRequest) -> str:
+    """The score, an error with the unit of the target."""
+    unit = request.data.unit_of_score(request.score)
+    return READOUTS[request.score].label + unit
 
 
 def _axis(size: str) -> str:
@@ -475,7 +481,7 @@ def chart(
     methods = [key for key in METHODS if key in in_file or key in request.values]
     groups = GROUPS if in_file else request.groups
     baselines = [path.key for path in baseline_paths(request.task, groups)]
-    score, size = READOUTS[request.score].label, request.size
+    score, size = _score_title(request), request.size
     figure = figures.tradeoff(
         result.points,
         size,
@@ -508,7 +514,8 @@ def _legend(result: SweepResult, request: SweepRequest) -> None:
         help=define("Pareto front"),
     )
     st.caption(
-        f"{baseline_name(request)} baseline: {plain_number(baseline_score(request))}. "
+        f"{baseline_name(request)} baseline: {plain_number(baseline_score(request))}"
+        f"{escape_markdown(request.data.target_unit) * (request.score == 'mae')}. "
         + repeats(request, result)
     )
     if names := sampled(result):

@@ -100,6 +100,10 @@ class Parts:
         unit = datasets.column_unit(self.dataset, self.dataset.target)
         return f" {unit:.20}" * bool(unit)
 
+    def unit_of_score(self, key: str) -> str:
+        """The target's unit in brackets, to follow a score that is in it."""
+        return f" [{self.target_unit[1:]}]" * (key == "mae" and bool(self.target_unit))
+
     @cached_property
     def cluster_summary(self) -> str:
         """Which rows intervals count together, for a sentence; empty if none."""
