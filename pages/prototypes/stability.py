@@ -21,15 +21,18 @@ from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
 from smpcore.datasets import list_names, only_compared, plain_number, plural
 from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits, wilson
-from smpcore.live import Context, pairs
+from smpcore.live import NAMES, Context, pairs
 from smpcore.methods import Alternatives
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, number_text
 
 _STABILITY, _ALTERNATIVES = Slot[Task]("stability"), Slot[Task]("alternatives")
 #: Tables of the alternatives: their features, and the choices.
 _FEATURES = Slot[pd.DataFrame]("alternatives_features")
 _CHOICES = Slot[pd.DataFrame]("alternatives_choices")
 
+#: By columns, by levels of categories, and of a number how much each row's prediction
+#: differs between refits.
+Results = tuple[Stability, Stability, np.ndarray]
 N_REFITS = 100
 _MOST_LINES = 50
 #: A prototype of a refit is the same from this cosine on, in the table.
@@ -76,9 +79,9 @@ def _job(context: ModelContext) -> Task:
     )
     make = partial(method.estimator, values, task)
 
-    def work(
-        stop: np.ndarray, progress: np.ndarray
-    ) -> tuple[Stability, Stability] | None:
+    X_scored = data.of(data.scored_part)[0]
+
+    def work(stop: np.ndarray, progress: np.ndarray) -> Results | None:
         models = []
         try:
             with study_pool.executor_for(data.dataset) as executor:
@@ -91,17 +94,35 @@ def _job(context: ModelContext) -> Task:
                 raise
         if not models:
             return None
-        return stability(model, models, data.preparation), stability(model, models)
+        of_levels = stability(model, models)
+        deviations = np.empty(0)
+        if model.classes is None:
+            deviations = np.std([one.predict(X_scored) for one in models], axis=0)
+        return stability(model, models, data.preparation), of_levels, deviations
 
     return Task(work, study=data.dataset)
 
 
-def _show(context: ModelContext, results: tuple[Stability, Stability] | None) -> None:
+def _say_deviations(context: ModelContext, deviations: np.ndarray) -> None:
+    """How far refits differ in their predictions of a number."""
+    unit, part = context.data.target_unit, NAMES[context.data.scored_part]
+    usual, most = np.median(deviations), deviations.max()
+    message(
+        st.markdown,
+        f"Predictions of {len(deviations):,} {part} rows: their standard deviation "
+        f"between refits is {number_text(usual, 'target')}{unit} in the median, "
+        f"{number_text(most, 'target')}{unit} at most.",
+    )
+
+
+def _show(context: ModelContext, results: Results | None) -> None:
     """The prototypes, and how often columns are selected; levels on request."""
     if results is None:
         st.info("Stopped before the first refit finished.")
         return
-    result, by_level = results
+    result, by_level, deviations = results
+    if deviations.size:
+        _say_deviations(context, deviations)
     lines = recovered(result, context.names)
     least = lines.iloc[lines["value"].argmin()]
     message(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from pages.prototypes import stability
 from smpcore import METHODS, SMPClassifier
 from smpcore.evaluation import Stability
-from tests.app import kernels, opened, sound
+from tests.app import kernels, opened, sound, until
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import link
@@ -377,3 +378,26 @@ def test_one_column_moves_the_number_as_far_as_is_said(data, part):
                 nearer = goal - np.sign(goal - float(old)) * 10.0**-places
                 assert sign * (answer(line["column"], nearer) - before) < amount
     assert checked >= 3
+
+
+def test_how_far_predictions_of_a_number_differ_between_refits(monkeypatch):
+    """Of three models: the fit, one that is 10 higher, and one without a slope."""
+    fit = oracle.fit("supersparse", "numbers")
+    higher = replace(fit.model, intercept=fit.model.intercept + 10)
+    flat = replace(fit.model, votes=0 * fit.model.votes)
+    models = iter([fit.model, higher, flat])
+    monkeypatch.setattr(stability, "refits", lambda *_, **__: models)
+    app = section(fit, "Stability")
+    sound(app.button(key="refit").click().run())
+    words = "standard deviation between refits"
+    until(app, lambda page: any(words in one.value for one in page.markdown))
+    (text,) = (one.value for one in app.markdown if words in one.value)
+    answers = fit.answers("validation")
+    level = np.full_like(answers, fit.model.intercept[0])
+    deviations = np.std([answers, answers + 10, level], axis=0)
+    says(
+        text,
+        "Predictions of # validation rows: their standard deviation between refits is "
+        "# in the median, # at most.",
+        *(len(answers), np.median(deviations), deviations.max()),
+    )
