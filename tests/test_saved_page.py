@@ -4,8 +4,11 @@ import base64
 import gzip
 import hashlib
 import html
+import json
 import re
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,9 +18,12 @@ from pages.state import table_store
 from pages.state.host import resolve
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import make_dataset
+from smpcore.explain import contributions
+from smpcore.figures.views import grid
 from smpcore.live import MINE, Choice, page_file, saved_page
 from tests.test_live import unpacked
 
+ROOT = Path(__file__).parents[1]
 BAD = "</script><img src=x onerror=alert(1)>"
 
 
@@ -87,6 +93,82 @@ def test_each_value_is_what_a_fit_of_its_own_gives(data, method, megabytes):
     assert "editable" in header["scene"] and not header["scene"]["editable"]
 
 
+@pytest.fixture
+def models(monkeypatch):
+    """Models of a page, in the order of its values."""
+    painted = []
+
+    def picture(estimator, *others, **more):
+        painted.append(estimator.model_)
+        return page_file_picture(estimator, *others, **more)
+
+    page_file_picture = page_file.picture
+    monkeypatch.setattr(page_file, "picture", picture)
+    return painted
+
+
+def computed_in(node, page, path, places, rows):
+    """What the file's own script answers at places of its window, and for rows."""
+    path.write_bytes(page)
+    script = ROOT / "tests" / "javascript" / "saved_answers.mjs"
+    asked = json.dumps({"places": places, "rows": rows})
+    command = [node, script, path]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("data", "method", "kind", "megabytes"),
+    [
+        ("moons", "smp", "axes", 1.0),
+        ("moons", "supersparse", "axes", 1.0),
+        ("breast_cancer", "smp", "pca", 1.0),
+        ("digits", "smp", "map", 4.0),
+        ("diabetes", "supersparse", "curve", 4.0),
+        ("iris", "imkpl", "pca", 1.0),
+    ],
+)
+def test_scores_and_contributions_in_the_file_are_the_librarys(
+    data, method, kind, megabytes, models, tool, tmp_path
+):
+    context = resolve(Choice(data=data, method=method, view={"kind": kind}))
+    studies = context.host.studies
+    if kind == "map":
+        studies.map_of(context.data).result()
+    view = studies.view(context.data, context.view)
+    page = saved_page(context, "")
+    assert len(page) <= megabytes * 1e6
+    header = payload_of(page)
+    assert (kind == "map") == ("nodes" in header["answers"])
+    n_nodes = len(header["answers"].get("nodes", range(100)))
+    nodes, at = view.nodes(n_nodes), grid(view.x, view.y, n_nodes)
+    rng, n_knots = np.random.default_rng(0), len(header["knots"])
+    places = rng.integers((n_knots, n_nodes**2), size=(2000, 2))
+    inputs = context.data.X[header["scene"]["points"]["row"]]
+    rows = rng.integers((n_knots, len(inputs)), size=(50, 2)).tolist()
+    asked = [[knot, *at[node]] for knot, node in places.tolist()]
+    answers = computed_in(tool("node"), page, tmp_path / "page.html", asked, rows)
+    for knot in range(n_knots):
+        here = np.flatnonzero(places[:, 0] == knot)
+        scores = models[knot].scores(nodes[places[here, 1]])
+        found = [answers["places"][i]["scores"] for i in here]
+        # A sum of 32-bit floats is as exact as the largest of its terms.
+        size = 1e-5 * np.abs(models[knot].scores(nodes)).max()
+        np.testing.assert_allclose(found, scores, rtol=0, atol=size)
+        if context.task == "classification":
+            winners = [answers["places"][i]["winner"] for i in here]
+            assert winners == models[knot].decide(scores).tolist()
+    for (knot, row), parts in zip(rows, answers["rows"], strict=True):
+        by = inputs[row], "column", context.data.preparation
+        expected = contributions(models[knot], *by).parts
+        if method == "imkpl":  # its parts are not computed in a file
+            assert parts is None
+        else:
+            size = 1e-4 * np.abs(expected).max()
+            np.testing.assert_allclose(parts, expected, rtol=0, atol=size)
+
+
 @pytest.mark.parametrize(
     ("data", "method", "other", "megabytes"),
     [
@@ -125,7 +207,8 @@ def test_only_its_own_script_may_run_and_names_stay_text():
     assert "<img" not in text and html.escape(BAD) in text
     (policy,) = re.findall('Content-Security-Policy" content="([^"]*)"', text)
     hashes = re.findall("'sha256-([^']+)'", policy)
-    owners = [parts["module"], parts["style"], parts["saved-style"]]
+    owners = [parts[name] for name in ("saved-programs", "module", "style")]
+    owners.append(parts["saved-style"])
     digests = [hashlib.sha256(one.encode()).digest() for one in owners]
     assert hashes == [base64.b64encode(digest).decode() for digest in digests]
     assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
@@ -141,7 +224,7 @@ def test_rows_of_a_table_are_in_the_file_only_if_wanted():
     assert np.isin(x, data.frame[BAD].to_numpy(np.float32)).all() and len(x) > 40
     header = payload_of(saved_page(context, "", with_rows=False))
     assert {len(a) for a in header["scene"]["points"].values()} == {0}
-    assert header["scene"]["behind"] is None
+    assert header["scene"]["behind"] is None and header["answers"]["rows"] is None
     for picture in (header["picture"], *header["knots"]):
         assert len(picture["predicted"]) == len(picture["hollow"]) == 0
         assert picture["readouts"] == with_rows["picture"]["readouts"] or (

@@ -15,20 +15,28 @@ export function differences({ behind, view, features }, place) {
   return `Nearest row ${row[at]}${parts.length ? `, largest differences: ${parts.join(" · ")}` : ""}`;
 }
 
+/** Greys of a picture from 0 to 255, or null. */
+function pixelsAt(behind, place, view) {
+  if (!behind?.pixels) return null;
+  const { pixels } = behind;
+  const [at, size] = [nodeAt(pixels.shape, place, view), pixels.shape[2]];
+  return pixels.subarray(at * size, (at + 1) * size);
+}
+
 export class Behind {
   constructor(state) {
     this.state = state;
     this.canvas = el("canvas", { class: "behind", hidden: true, role: "img", "aria-label": "The input behind this place" });
   }
 
-  /** @param {{x: number, y: number} | null} place what the pointer or the crosshair is at */
-  show(place) {
-    const { scene } = this.state;
-    const pixels = scene?.behind?.pixels;
-    this.canvas.hidden = !pixels || !place;
-    if (this.canvas.hidden) return;
-    const [at, size, [h, w]] = [nodeAt(pixels.shape, place, scene.view), pixels.shape[2], scene.image];
-    Object.assign(this.canvas, { width: w, height: h });
-    paintGrey(this.canvas, pixels.subarray(at * size, (at + 1) * size));
+  /** @param {{x: number, y: number} | null} place what the pointer or the crosshair is at @param {number} index of a row there, or -1 */
+  show(place, index) {
+    const { scene, answers } = this.state;
+    const pixels = place && (answers?.pixelsOf(answers.inputOf(index) ?? answers.inputAt(place, scene.view)) ?? pixelsAt(scene?.behind, place, scene?.view));
+    this.canvas.hidden = !pixels;
+    if (!pixels) return;
+    const [height, width] = scene.image;
+    Object.assign(this.canvas, { width, height });
+    paintGrey(this.canvas, pixels);
   }
 }

@@ -84,7 +84,7 @@ export class Figure {
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
-      report.headline, hand.bar, el("div", { class: "view" }, plot.box), plot.keys, report.here, report.spoken,
+      report.headline, hand.bar, el("div", { class: "view" }, plot.box), plot.keys, report.here, report.columns, report.spoken,
       el("div", { class: "path" }, controls.scrubPlace, el("div", { class: "plays" }, this.play.button, stepper.opener)),
       strip.canvas, stepper.panel, controls.methodPlace, report.note, strip.legend, this.formula.node,
       hand.flags, this.share.node);
@@ -358,7 +358,7 @@ export class Figure {
     guard.draw("the text under the figure", report.here, () => {
       const star = place ? plot.starAt(place, index) : -1;
       codes.show(place && star < 0 && this.state.tool === "look" ? index : -1);
-      behind.show(place);
+      behind.show(place, index);
       report.read(place, index, star, speak);
       if (place !== plot.cursor) return;
       report.tables(); // the table has the code of the row that is pinned

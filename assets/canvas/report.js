@@ -1,5 +1,6 @@
 /** Everything that the figure says in words. */
 
+import { scoresOfLines } from "./answers.js";
 import { differences } from "./behind.js";
 import { brief, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
@@ -39,6 +40,7 @@ export class Report {
     this.first = el("div");
     this.second = el("div");
     this.here = el("div", { class: "here" }, this.first, this.second);
+    this.columns = el("div", { class: "columns", hidden: true });
     this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
     this.legend = el("div", { class: "legend" });
     this.marks = el("div", { class: "entries" });
@@ -233,8 +235,35 @@ export class Report {
     setText(this.second, lines[1]);
     this.here.title = lines.join("\n");
     this.here.classList.toggle("idle", !place);
+    this.readInput(place, index);
     clearTimeout(this.timer);
     if (speak) this.speak(lines.join(" "));
+  }
+
+  /** In a file: a row's contributions, or the input behind a place, in a line. */
+  readInput(place, index) {
+    const { answers, scene, shown } = this.state;
+    this.columns.hidden = !answers;
+    if (!answers) return;
+    this.input = place && shown && (answers.inputOf(index) ?? answers.inputAt(place, scene.view));
+    let line = "";
+    if (this.input && index >= 0) {
+      const known = answers.columnsOf(shown, this.input, scene.features).filter(({ part }) => part);
+      known.sort((a, b) => Math.abs(b.part) - Math.abs(a.part));
+      const parts = known.map(({ name, value, part }) => `${brief(name)} ${signed(part)} (${value})`);
+      line = parts.length ? `${this.partOf()}: ${parts.join(" · ")}` : "";
+    } else if (this.input && !scene.image) {
+      line = `Input: ${scene.features.map((name, i) => `${brief(name)} ${say(this.input[i])}`).join(" · ")}`;
+    }
+    setText(this.columns, line);
+    this.columns.title = line;
+  }
+
+  /** What contributions add up to. */
+  partOf() {
+    const { answers, scene: { classes, target }, shown } = this.state;
+    const { runner } = answers.of(shown, this.input);
+    return target ? "Contributions to the prediction" : `Contributions to the lead over ${brief(classes[runner] ?? "")}`;
   }
 
   speak(text) {
@@ -283,30 +312,22 @@ export class Report {
     const { classes, view, target } = scene;
     const name = (k) => brief(classes[k] ?? "");
     const where = whereOf(view, x, y, target?.curve) || differences(scene, { x, y });
-    if (target) return [`Predicted ${brief(target.name)} ${say(predictionAt({ x, y }, picture, view))}`, where];
+    const answer = this.state.answers?.at({ x, y }, picture, view) ?? (picture.lines && scoresOfLines(picture.lines, { x, y }, classes.length));
+    if (target) return [`Predicted ${brief(target.name)} ${say(answer?.scores[0] ?? predictionAt({ x, y }, picture, view))}`, where];
     const node = nodeAt(picture.grid, { x, y }, view);
     const told = (line, k) => [picture.winner[node] === k && doubtOf(picture, "nodes", node), line].filter(Boolean).join(" · ");
-    if (!picture.lines) {
+    if (!answer) {
       const gap = SQUARES[picture.margin[node]] * picture.margin_max;
       const winner = picture.winner[node];
       return [`${name(winner)} wins · runner-up ${name(picture.runner[node])} · lead ${say(gap)}`, told(where, winner)];
     }
-    const { coef, owner, tie } = picture.lines;
-    const scores = new Map();
-    owner.forEach((k, j) => {
-      const score = coef[3 * j] * x + coef[3 * j + 1] * y + coef[3 * j + 2];
-      if (!(scores.get(k) >= score)) scores.set(k, score);
-    });
-    const sorted = [...scores].sort((a, b) => b[1] - a[1]);
-    // The lowest class within `tie` of the largest score wins.
-    const near = sorted.filter(([, score]) => sorted[0][1] - score <= tie);
-    const best = near.reduce((a, b) => (b[0] < a[0] ? b : a));
-    const next = sorted.find((one) => one !== best);
-    const listed = classes.length > 6 ? sorted : [...scores].sort((a, b) => a[0] - b[0]);
-    const second = next ? ` · runner-up ${name(next[0])} · lead ${say(Math.max(best[1] - next[1], 0))}` : "";
+    const { scores, winner, runner } = answer;
+    const known = [...scores.entries()].filter(([, score]) => score > -Infinity);
+    const listed = classes.length > 6 ? known.sort((a, b) => b[1] - a[1]) : known;
+    const second = runner >= 0 ? ` · runner-up ${name(runner)} · lead ${say(Math.max(scores[winner] - scores[runner], 0))}` : "";
     return [
-      `${name(best[0])} wins${second} · at ${where}`,
-      told(`Scores: ${listed.map(([k, score]) => `${name(k)} ${say(score)}`).join(" · ")}`, best[0]),
+      `${name(winner)} wins${second}${view.far ? "" : ` · at ${where}`}`,
+      told([`Scores: ${listed.map(([k, score]) => `${name(k)} ${say(score)}`).join(" · ")}`, view.far && where].filter(Boolean).join(" · "), winner),
     ];
   }
 
@@ -326,7 +347,17 @@ export class Report {
       this.grid("Metrics", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
       ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []),
       ...(shown.bars ? [this.bars(shown.bars)] : []),
+      ...(this.input ? [this.inputTable()] : []),
       ...(this.codes.cases.length ? [this.grid(...this.codes.table)] : []));
+  }
+
+  /** The columns of what was pointed at last. */
+  inputTable() {
+    const { answers, shown, scene } = this.state;
+    const columns = answers.columnsOf(shown, this.input, scene.features);
+    const has = columns.every(({ part }) => part !== undefined);
+    return this.grid("Input pointed at", ["Column", "Value", ...(has ? [this.partOf()] : [])],
+      columns.map(({ name, value, part }) => [name, value, ...(has ? [signed(part)] : [])]));
   }
 
   /** Errors of the drawn rows, by part. */

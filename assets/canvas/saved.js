@@ -1,5 +1,6 @@
 /** A figure in a file (pages/explore/saved.py): its solved values are there, and no server is asked. */
 
+import { Answers } from "./answers.js";
 import { nearestIndex } from "./controls.js";
 import { Figure } from "./figure.js";
 import { decode } from "./payload.js";
@@ -42,6 +43,7 @@ class Place {
     this.saved = new Saved(payload);
     const figure = (this.figure = new Figure(host, style, this));
     const { hand, share, stepper } = figure;
+    if (payload.answers) figure.set({ answers: new Answers(payload.answers, globalThis.savedPrograms) });
     for (const node of [hand.undo, share.copy, stepper.opener]) node.hidden = true;
     figure.answer(this.saved.full);
     figure.answer(this.saved.reply({ kind: "knots", seq: 0, want: [...this.saved.knots.keys()] }));

@@ -15,6 +15,7 @@ export function beginState(schedule) {
     layingOut: null, // a map that takes long
     tool: "look", // in the hand
     show: { bands: true, arrows: true, points: true, assignments: false, equal: false },
+    answers: null, // in a file: computes scores of places and rows
     lit: "", // the marks that a term of the formula moves, while it is pointed at
     phone: false, // a narrow place
   };

@@ -5,6 +5,7 @@ from smpcore.explain.contributions import (
     Contributions,
     contributions,
     deciding_prototypes,
+    reference_input,
 )
 from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
 from smpcore.explain.points import (

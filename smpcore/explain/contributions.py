@@ -173,6 +173,24 @@ def contributions(
     return result
 
 
+def reference_input(model: PrototypeModel) -> np.ndarray:
+    """The input from which parts by feature or column are measured.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model whose score is split.
+
+    Returns
+    -------
+    ndarray of shape (n_features,), user's units
+        The origin of a linear model's weights, else the middle of each feature.
+    """
+    if model.is_linear and not model.code_size:
+        return model.center
+    return np.where(model.scale == 1.0, (model.low + model.high) / 2, model.center)
+
+
 def _finest(model: PrototypeModel, preparation: Preparation | None) -> str:
     """The finest split that is exact."""
     if model.code_size:
@@ -218,7 +236,7 @@ def _by_resetting(
     model: PrototypeModel, rows: np.ndarray, preparation: Preparation | None, made: dict
 ) -> Contributions:
     """An approximation: what changes when one feature is set to its training mean."""
-    middle = np.where(model.scale == 1.0, (model.low + model.high) / 2, model.center)
+    middle = reference_input(model)
     of, features = "feature", np.arange(model.n_features)
     place, n_parts = features, len(features)
     if preparation is not None:

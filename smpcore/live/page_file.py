@@ -17,6 +17,7 @@ import numpy as np
 from smpcore.datasets import plain_number
 from smpcore.errors import SmpcoreError
 from smpcore.live import path
+from smpcore.live.answers import Answers
 from smpcore.live.context import Context
 from smpcore.live.controls import live_controls
 from smpcore.live.messages import pack
@@ -74,6 +75,7 @@ def saved_page(
         with turn():
             fitted = context.of_outcome(estimator)
             painted = picture(fitted, scene, context.data, coded=True) | about
+            painted["program"] = answers.program(fitted.model_)
         painted["chain"] = f"saved {row}"
         return painted if with_rows else _without_rows(painted)
 
@@ -86,6 +88,7 @@ def saved_page(
         places = _spread(places, MOST_BESIDE)
     window = context.host.studies.view(context.data, context.view)
     scene = Scene(context.data, window, context.open_test)
+    answers = Answers(context, scene, with_rows)
     grid = []
     for j, row in enumerate(rows):
         _, solve = _values(row, param, seconds)
@@ -103,6 +106,7 @@ def saved_page(
         **{"v": 1, "seq": 0, "busy": 0, "notices": [], "kind": "full", "undo": ""},
         **{"scene": header, "picture": shown | {"knot": None}, "knots": grid[at]},
         **{"job": None, "headline": "", "second": None},
+        "answers": answers.described(),
         "terms": [term._asdict() for term in context.method.terms],
         "controls": [_control(context, param, places, now)],
         "path": path.described(context, param.name, places),
@@ -116,9 +120,9 @@ def saved_page(
         of_rows = _control(context, other, np.array(values), values[at])
         payload["controls"].append(of_rows | {"scrub": False})
         moving.append((other, len(values)))
-    sentences = _sentences(context, moving, with_rows)
+    sentences = [*_sentences(context, moving, with_rows), answers.sentence]
     title = f"{context.data.dataset.name}. {context.method.title}"
-    return _written(title, sentences, address, pack(payload))
+    return _written(title, sentences, address, payload, answers.sources)
 
 
 def _main_control(context: Context) -> Param:
@@ -244,16 +248,20 @@ def _sentences(
     yield (
         f"{method.title} on {name}: solved values of {moves} places can be dragged, "
         f"all else stands as it was set.{settings} Training and "
-        "validation rows are those of the app; nothing is computed or sent anywhere."
+        "validation rows are those of the app; nothing is sent anywhere."
     )
     if not with_rows:
         yield "The rows of the table are not in this file."
 
 
 def _written(
-    title: str, sentences: Iterable[str], address: str, payload: bytes
+    title: str,
+    sentences: Iterable[str],
+    address: str,
+    payload: dict[str, Any],
+    programs: list[str],
 ) -> bytes:
-    """The page around the payload: text is text, and only its own script may run."""
+    """The page around the payload: text is text, and only its own scripts may run."""
     page, style = (
         (FOLDER / f"saved.{ending}").read_text("utf-8") for ending in ("html", "css")
     )
@@ -264,13 +272,15 @@ def _written(
         words.append(f"<p>In the app: <code>{link}</code> behind its address.</p>")
     elif link:
         words.append(f'<p><a href="{link}">The same figure in the app</a></p>')
-    packed = base64.b64encode(gzip.compress(payload, 9, mtime=0)).decode()
+    programs = f"globalThis.savedPrograms = [{', '.join(programs)}];"
+    packed = base64.b64encode(gzip.compress(pack(payload), 9, mtime=0)).decode()
     parts = {
         "title": html.escape(title),
         "words": "\n".join(words),
         **{"style": style, "figure_style": STYLE, "script": script},
+        **{"programs": programs, "payload": packed},
         "style_hashes": f"{_hash(style)} {_hash(STYLE)}",
-        **{"script_hash": _hash(script), "payload": packed},
+        "script_hashes": f"{_hash(programs)} {_hash(script)}",
     }
     return Template(page).substitute(parts).encode()
 

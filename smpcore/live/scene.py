@@ -139,7 +139,7 @@ def _behind(view: figures.View, data: Parts) -> dict[str, np.ndarray] | None:
         return None
     shape, n_nodes = _image_shape(data), min(50, view.most_nodes)
     if shape is not None:
-        n_nodes = min(n_nodes, int((MOST_BEHIND / math.prod(shape)) ** 0.5))
+        n_nodes = nodes_behind(view, math.prod(shape))
         if n_nodes < 2:
             return None
         rows = data.of("train")[0]
@@ -156,6 +156,11 @@ def _behind(view: figures.View, data: Parts) -> dict[str, np.ndarray] | None:
     shown = {"row": number.astype(np.int32)[:, None], **shown}
     square = n_nodes, n_nodes
     return {name: v.reshape(*square, v.shape[1]) for name, v in shown.items()}
+
+
+def nodes_behind(view: figures.View, n_values: int) -> int:
+    """Nodes along each axis of a map whose inputs, of so many values, can be sent."""
+    return min(50, view.most_nodes, int((MOST_BEHIND / n_values) ** 0.5))
 
 
 def _image_shape(data: Parts) -> list[int] | None:

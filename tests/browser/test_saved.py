@@ -65,6 +65,8 @@ def test_it_is_dragged_played_and_pointed_at_without_a_server(visit, opened_file
     page.get_by_role("button", name="Pause").click()
     canvas.hover()
     expect(page.locator(".here")).to_contain_text("first component")
+    said = re.compile("^(Input: mean radius|Contributions to the lead over)")
+    expect(page.locator(".columns")).to_have_text(said)
     page.get_by_role("button", name="Reset", exact=False).first.click()
     expect(canvas).to_have_attribute("data-last-value", "0.003")
     for gone in ("Undo", "Copy link", "Play the fit", "Take the tour"):

@@ -8,6 +8,7 @@ emulator. Of integers `round` does nothing: they are exact below 2^53.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,12 @@ import numpy as np
 from smpcore.codegen.describe import SCHEMA
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.program import Operation, SparseCode, WeightedInputs, WeightedSums
-from smpcore.codegen.targets.scripts import Language, constants_of_interval, script
+from smpcore.codegen.targets.scripts import (
+    Constants,
+    Language,
+    constants_of_interval,
+    script,
+)
 
 #: Last operation -> what a score is a sum over.
 PARTS: dict[type[Operation], str] = {
@@ -40,21 +46,55 @@ def words_of_javascript(package: Package) -> dict[str, str]:
 
 def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
     """Write a model as a JavaScript module."""
-    constants, texts, before = script(model, _JAVASCRIPT, "inputValues(x)")
-    part = PARTS[type(model.operations[-1])]
-    texts.append(_JAVASCRIPT.text(f"contributions of {part}s", given=before))
+    constants, texts = _constants_and_functions(model)
     public = {
         "NAME": name,
         "ID": number,
         "FORMAT": SCHEMA,
         "INPUTS": _inputs(model),
         "CLASSES": list(model.labels),
-        "PART": part,
+        "PART": _part(model),
         **constants_of_interval(model),
     }
+    return "\n".join([_HEAD, declared(public, "export "), declared(constants), *texts])
+
+
+def javascript_function(model: Any) -> tuple[str, Constants]:
+    """Write the module as a function of its constants, and these.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+        Models of one structure have the same function.
+
+    Returns
+    -------
+    text : str
+        A function of JavaScript without any name or number of the model; it returns
+        what the module exports.
+    constants : dict of str to value
+        What it takes, with what the module says: of its inputs their places in the
+        table. In JavaScript arrays of floats are `Float32Array`, others plain.
+    """
+    constants, texts = _constants_and_functions(model)
+    places = np.array([one.index for one in model.inputs])
+    constants |= {"INPUTS": places, "CLASSES": list(model.labels), "PART": _part(model)}
+    text = "\n".join(texts)
+    exported = ", ".join(re.findall(r"^export function (\w+)", text, re.MULTILINE))
+    text = text.replace("export function", "function")
+    taken = ", ".join(constants)
+    return f"({{ {taken} }}) => {{\n{text}return {{ {exported} }};\n}}", constants
+
+
+def _constants_and_functions(model: Any) -> tuple[Constants, list[str]]:
+    constants, texts, before = script(model, _JAVASCRIPT, "inputValues(x)")
+    texts.append(_JAVASCRIPT.text(f"contributions of {_part(model)}s", given=before))
     first = _JAVASCRIPT.text("integers" if model.is_integer else "floats")
-    texts = [declared(public, "export "), declared(constants), first, *texts]
-    return "\n".join([_HEAD, *dict.fromkeys(texts)])
+    return constants, [*dict.fromkeys([first, *texts])]
+
+
+def _part(model: Any) -> str:
+    return PARTS[type(model.operations[-1])]
 
 
 def _inputs(model: Any) -> list[dict[str, Any]]:
