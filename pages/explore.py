@@ -4,11 +4,19 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore import edits, live, saved
+from pages.explore import edits, live
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import lesson_files, lesson_run, session
 from pages.state.host import resolve
-from pages.ui import exports, lesson_bar, navigation, qr, tuner, workspace
+from pages.ui import (
+    exports,
+    lesson_bar,
+    navigation,
+    qr,
+    saved_page,
+    tuner,
+    workspace,
+)
 from pages.ui.elements import download, expander
 from pages.work import visitors, warmup
 from smpcore import METHODS
@@ -83,9 +91,9 @@ def _downloads() -> None:
     model = resolve(released)
     workspace.pin_button(model, row)
     qr.button(row)
+    with row:
+        saved_page.offer(model)
     if not lesson_run.current():
-        with row:
-            saved.offer(model)
         tuner.button(row)
         tuner.starts_button(row)
     row.page_link("pages/export.py", label="More export options")

@@ -12,6 +12,7 @@ from pages.prototypes import (
 )
 from pages.prototypes.model_context import with_model
 from pages.state import session, widget_state
+from pages.ui import saved_page
 from pages.ui.elements import await_fit, problems_shown, trained_on
 from pages.ui.text import message
 from smpcore.live import KINDS, quality_of
@@ -46,3 +47,4 @@ with above:
     SECTIONS[shown](of_model)
     message(st.caption, quality_of(model, data))
     trained_on(context, f" {KINDS[model.kind_of_prototype]}")
+    saved_page.offer(context)

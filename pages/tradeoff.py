@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.tradeoff import sweeps
-from pages.ui import tuner
+from pages.ui import saved_page, tuner
 from pages.ui.elements import problems_shown, progress_bar, stop_all
 from pages.ui.text import message
 from pages.work.slots import interactive_slot
@@ -58,6 +58,7 @@ def _choose(result: sweeps.SweepResult) -> None:
     link.page_link("pages/explore.py", label="Open in Explore")
     if message_in_use := sweeps.in_use(session.resolved(), result, request):
         st.success(message_in_use)
+        saved_page.offer(session.resolved())
     session.show_address(session.current())
 
 

@@ -21,6 +21,7 @@ from smpcore.datasets import make_dataset
 from smpcore.explain import contributions
 from smpcore.figures.views import grid
 from smpcore.live import MINE, Choice, page_file, saved_page
+from tests.app import opened, session_of, swept
 from tests.test_live import unpacked
 
 ROOT = Path(__file__).parents[1]
@@ -231,6 +232,29 @@ def test_rows_of_a_table_are_in_the_file_only_if_wanted():
             picture is not header["picture"]
         )
     table_store.delete(token)
+
+
+@pytest.mark.parametrize("name", ["prototypes.py", "tradeoff.py"])
+def test_other_pages_save_the_model_that_they_show(name):
+    swept_alone = {"p.sweep_folds": "2", "p.sweep_methods_classification": "smp"}
+    query = {"data": "moons", "method": "smp", "mu": "0.02"} | swept_alone
+    page = opened(query, name)
+    expected = "0.02"
+    if name == "tradeoff.py":
+        page = swept(page)
+        *_, last = page.selectbox(key="point").options
+        page.selectbox(key="point").select(last).run()
+        page.button(key="use_point").click().run()
+        expected = last.rpartition(" = ")[2]
+    page.button(key="save_page_file").click().run()
+    file = session_of(page).file.content.partition(b"\n")[2]
+    context = resolve(session_of(page).choice)
+    assert f"{context.values['mu']:.6g}" == expected
+    shown = payload_of(file)["picture"]
+    predicted = context.fit().finished().model_.predict(context.data.X)
+    rows = payload_of(file)["scene"]["points"]["row"]
+    classes = context.model().classes
+    assert (classes[shown["predicted"]] == predicted[rows]).all()
 
 
 def test_what_would_take_minutes_is_refused_in_a_sentence(monkeypatch):

@@ -1,4 +1,4 @@
-/** A figure in a file (pages/explore/saved.py): its solved values are there, and no server is asked. */
+/** A figure in a file (smpcore/live/page_file.py): its solved values are there, and no server is asked. */
 
 import { Answers } from "./answers.js";
 import { nearestIndex } from "./controls.js";

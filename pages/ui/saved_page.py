@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.state import links
+from pages.state import lesson_run, links
 from pages.ui import qr
 from pages.ui.elements import download
 from pages.work import slots
@@ -14,11 +14,13 @@ from smpcore.live import MINE, Choice, Context, saved_page, second_control
 
 
 def offer(context: Context) -> None:
-    """A button that saves the figure; of an upload rows are left out unless wanted."""
+    """A button that saves the figure of a model; rows of an upload only if wanted."""
+    if lesson_run.current():
+        return
     with st.popover("Save as a page", key="save_page", icon=":material/web:"):
         st.markdown(
-            "One file with this figure and the solved values of its main slider. It "
-            "needs no server and no network."
+            "One file with the live figure of this model and the solved values of its "
+            "main slider. It needs no server and no network."
         )
         private = context.data.dataset.private
         with_rows = not private or st.checkbox(
