@@ -140,6 +140,7 @@ def test_scores_and_contributions_in_the_file_are_the_librarys(
     view = studies.view(context.data, context.view)
     page = saved_page(context, "")
     assert len(page) <= megabytes * 1e6
+    assert (b"sparse code may be another one" in page) == (method == "imkpl")
     header = payload_of(page)
     assert (kind == "map") == ("nodes" in header["answers"])
     n_nodes = len(header["answers"].get("nodes", range(100)))

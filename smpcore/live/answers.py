@@ -43,7 +43,7 @@ class Answers:
     def __init__(self, context: Context, scene: Scene, with_rows: bool) -> None:
         self.data, self.scene, self.with_rows = context.data, scene, with_rows
         self.sources: list[str] = []
-        self.problem, self.n_bytes = "", 0
+        self.problem, self.n_bytes, self.has_codes = "", 0, False
         self.programs: list[dict[str, Any]] = []
         self.inputs = self._inputs(scene.view)
 
@@ -96,6 +96,7 @@ class Answers:
             return self._refuse(
                 "Its models hold rows of the table, which are not in it."
             )
+        self.has_codes |= bool(model.code_size)
         text, constants = javascript_function(compiled)
         self.n_bytes += sum(np.asarray(value).nbytes for value in constants.values())
         if self.n_bytes > MOST_CONSTANTS:
@@ -113,6 +114,12 @@ class Answers:
         """What the page computes itself, or why it does not."""
         if self.problem:
             return f"Scores under the pointer are not computed in it. {self.problem}"
+        if self.has_codes:
+            return (
+                "Scores at the pointer are computed in this file, in 32-bit floats. "
+                "Where two prototypes are nearly as similar, its sparse code may be "
+                "another one than the app's, with other scores."
+            )
         return (
             "Scores at the pointer, and what each column contributes to the answer for "
             "a row, are computed in this file, in 32-bit floats."
