@@ -265,7 +265,7 @@ def test_an_address_is_believed_from_configured_proxies_only(
     assert visitors.address() == words
 
 
-def test_the_first_answer_of_a_browser_counts(monkeypatch):
+def test_the_last_answer_of_a_browser_counts(monkeypatch):
     monkeypatch.setattr(visitors, "browser", lambda: "cookie")
     classroom = classes.start(lesson(question=NUMBER), "")
     classroom.move(0, classes.FIRST_VOTE)
@@ -273,7 +273,8 @@ def test_the_first_answer_of_a_browser_counts(monkeypatch):
     for tab, value in zip(tabs, (4, 3), strict=True):
         tab.number_input(key="lesson_answer_0").set_value(value)
         sound(tab.button(key="lesson_answer_0_sent").click().run())
-    assert classroom.counts().answers == {0: [4.0]}
+    assert classroom.counts().answers == {0: [3.0]}
+    assert [vote.answer for vote in classroom.votes] == [3.0]
 
 
 @pytest.mark.parametrize(
@@ -447,6 +448,32 @@ def words(student):
     return said(student, *student.markdown, *student.success)
 
 
+def test_an_answer_is_changed_until_the_vote_closes():
+    asked = NUMBER | {"then": {"lam": "0.5"}}
+    classroom = classes.start(lesson(question=asked, state={"data": "circles"}), "")
+    student = opened({"class": classroom.code})
+    classroom.move(0, classes.FIRST_VOTE)
+    classroom.take(classroom.join("another"), classroom.lesson, 0, 5.0)
+    for value in (4, 6, 2):
+        sent(student.run(), value)
+    assert "Sent: 2. You can change it" in words(student)
+    assert sorted(classroom.counts().answers[0]) == [2.0, 5.0]
+    assert [vote.answer for vote in classroom.votes] == [5.0, 2.0]
+    classroom.close_in(0)
+    assert "Sent: 2. The vote is closed" in words(student.run())
+    assert not student.number_input
+
+
+def test_who_goes_on_alone_changes_no_answer():
+    """The right one stands there."""
+    classroom = classes.start(lesson(question=NUMBER), "")
+    classroom.is_held = False
+    student = classroom.join("browser")
+    for value in (4.0, 6.0):
+        assert classroom.take(student, classroom.lesson, 0, value)
+    assert classroom.counts().answers[0] == [4.0]
+
+
 def test_a_class_votes_discusses_votes_again_and_then_sees_the_answer():
     asked = NUMBER | {"reveal": "It was {after.n_prototypes}.", "then": {"lam": "0.5"}}
     classroom = classes.start(lesson(question=asked, state={"data": "circles"}), "")
@@ -456,7 +483,7 @@ def test_a_class_votes_discusses_votes_again_and_then_sees_the_answer():
     classroom.move(0, classes.FIRST_VOTE)
     sent(first.run(), 4)
     shown = words(first)
-    assert "Sent: 4. Wait" in shown and "It was" not in shown
+    assert "Sent: 4. You can change it" in shown and "It was" not in shown
     assert session_of(first).lesson.is_open_question
     assert session_of(first).choice.values.get("lam") != 0.5
     classroom.move(0, classes.SECOND_VOTE)

@@ -141,13 +141,14 @@ def _asked(run: Run, values: Readouts, text: str) -> None:
         reveal(run, values, text)
     elif run.stage == classes.CLOSED:
         st.info("Wait here: your teacher opens the question.")
-    elif run.is_answered:
-        st.markdown(as_markdown(text))
-        st.info(f"Sent: {_words(run)}. Wait: your teacher shows what is measured.")
     elif run.seconds_left == 0.0:
         st.markdown(as_markdown(text))
-        st.info("The vote is closed. Wait: your teacher goes on.")
+        sent = f"Sent: {_words(run)}. " if run.is_answered else ""
+        st.info(f"{sent}The vote is closed. Wait: your teacher goes on.")
     else:
+        if run.is_answered:
+            sent = f"Sent: {_words(run)}. You can change it until the vote closes."
+            st.info(sent, icon=":material/check:")
         countdown(run.seconds_left)
         _question(run, text)
 
@@ -186,7 +187,8 @@ def _question(run: Run, text: str) -> None:
     question, key = run.question, f"lesson_answer_{run.at}"
     if run.stage == classes.SECOND_VOTE:
         key += "_second"
-        first = "" if run.answer is None else f" Your first answer: {_words(run)}."
+        is_first = run.answer is not None and not run.is_answered
+        first = f" Your first answer: {_words(run)}." if is_first else ""
         st.caption(f"Second vote, after the discussion.{first}")
     if run.asks_place:
         _place(run, text, key)
@@ -211,7 +213,7 @@ def _question(run: Run, text: str) -> None:
             help = MEANINGS[row.key] or None
             st.number_input(label, key=key, help=help, **options)
         st.form_submit_button(
-            "Answer",
+            "Change the answer" if run.is_answered else "Answer",
             key=f"{key}_sent",
             type="primary",
             on_click=_answer,
@@ -242,7 +244,7 @@ def _place(run: Run, text: str, key: str) -> None:
         where = f"Your mark: ({x}, {y}). It can be moved until you answer."
     st.caption(where)
     st.button(
-        "Answer",
+        "Change the answer" if run.is_answered else "Answer",
         key=f"{key}_sent",
         type="primary",
         disabled=run.mark is None,

@@ -235,20 +235,31 @@ class Classroom:
         return self._stages.get(step, CLOSED)
 
     def take(self, student: Student, lesson: Any, step: int, answer: Any) -> bool:
-        """Count an answer, the first of a vote; False if it came too late."""
+        """Count an answer; False if it came too late.
+
+        While a vote goes on it may be changed; who goes on alone has seen what is right.
+        """
         with self._lock:
             stage = self.stage(step) if self.is_held else FIRST_VOTE
             is_over = self.is_time_up and step == self.at
             if lesson is not self.lesson or stage not in VOTES or is_over:
                 return False
             sent = student.answers if stage == FIRST_VOTE else student.second
-            if step not in sent:
+            if self.is_held or step not in sent:
                 sent[step] = answer
                 if student.name:
-                    at, n_here = len(self.lessons) - 1, len(self._here())
-                    sent = step, stage, answer, student.name, n_here
-                    self.votes.append(Vote(time.time(), at, *sent))
+                    self._note(student.name, step, stage, answer)
         return True
+
+    def _note(self, name: str, step: int, stage: int, answer: Any) -> None:
+        """Note a vote in place of an earlier one of the same student."""
+        place = len(self.lessons) - 1, step, stage, name
+        for vote in self.votes:
+            if (vote.lesson, vote.step, vote.vote, vote.student) == place:
+                self.votes.remove(vote)
+                break
+        n_here = len(self._here())
+        self.votes.append(Vote(time.time(), *place[:3], answer, name, n_here))
 
     def move(self, step: int, stage: int | None = None) -> None:
         """Bring all students to a step, and its question to a stage.
