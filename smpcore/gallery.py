@@ -1,10 +1,18 @@
-"""A static site of figures, for any host: ``python -m smpcore.gallery OUT``."""
+"""A static site of figures, for any host: ``python -m smpcore.gallery OUT``.
+
+Beside them it has a reference of the public names, where pdoc is installed, and the
+pages of a guide in Markdown, where a folder is named.
+"""
 
 from __future__ import annotations
 
 import argparse
+import base64
 import html
+import importlib
+import inspect
 import logging
+import re
 import sys
 import time
 import warnings
@@ -20,24 +28,32 @@ from smpcore.live.context import resolve
 from smpcore.live.page_file import FOLDER, saved_page
 
 log = logging.getLogger(__name__)
+#: Packages whose names are public.
+ROOMS = (
+    *("methods", "datasets", "evaluation", "explain", "report", "figures", "model"),
+    *("codegen", "chips", "live"),
+)
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sparse Prototype Explorer</title>
+<title>{title}</title>
 <style>{style}</style>
 </head>
 <body>
-<h1>Sparse Prototype Explorer</h1>
-<p>Each page is one figure that is dragged, played and pointed at without a server.</p>
 {body}
 </body>
 </html>
 """
+_START = """<h1>Sparse Prototype Explorer</h1>
+<p>Each page is one figure that is dragged, played and pointed at without a server.</p>
+"""
 
 
-def write_gallery(out: Path, data: list[str] | None = None) -> list[Path]:
+def write_gallery(
+    out: Path, data: list[str] | None = None, guide: Path | None = None
+) -> list[Path]:
     """Write a page for each bundled data set and method, and an index of them.
 
     Parameters
@@ -46,6 +62,8 @@ def write_gallery(out: Path, data: list[str] | None = None) -> list[Path]:
         Folder, made if it is not there.
     data : list of str, optional
         Keys of data sets; all of them if not given.
+    guide : Path, optional
+        Folder of pages in Markdown, which are written beside the figures.
 
     Returns
     -------
@@ -76,22 +94,84 @@ def write_gallery(out: Path, data: list[str] | None = None) -> list[Path]:
             size, seconds = path.stat().st_size, time.perf_counter() - started
             log.info("%s: %d kB, %.1f s", path.name, size // 1000, seconds)
         lines.append("</ul>")
+    lines += [*_write_guide(out, guide), *_write_reference(out)]
     style = (FOLDER / "saved.css").read_text("utf-8")
-    index = _PAGE.format(style=style, body="\n".join(lines))
+    title, body = "Sparse Prototype Explorer", _START + "\n".join(lines)
+    index = _PAGE.format(title=title, style=style, body=body)
     (out / "index.html").write_text(index, "utf-8")
     return pages
+
+
+def _write_reference(out: Path) -> list[str]:
+    """Document the public names; lines of the index."""
+    try:
+        import pdoc
+    except ImportError:
+        log.info("no reference of the names: pdoc is not installed (smpcore[gallery])")
+        return []
+    pdoc.render.configure(docformat="numpy")
+    rooms = [f"smpcore.{room}" for room in ROOMS]
+    for room in map(importlib.import_module, rooms):
+        # What a package offers is defined in its modules, which are not described.
+        names = [name for name, value in vars(room).items() if _is_ours(name, value)]
+        room.__dict__.setdefault("__all__", names)
+    with warnings.catch_warnings():  # a module is named by two rooms
+        warnings.simplefilter("ignore")
+        deeper = r"!smpcore\.[^.]+\..*"
+        pdoc.pdoc("smpcore", *rooms, deeper, output_directory=out / "reference")
+    return ['<h2><a href="reference/index.html">Names of the library</a></h2>']
+
+
+def _is_ours(name: str, value: object) -> bool:
+    module = inspect.getmodule(value)
+    is_ours = module is not None and module.__name__.startswith("smpcore")
+    return is_ours and not (name.startswith("_") or inspect.ismodule(value))
+
+
+#: A picture of Markdown: what it means, and its file.
+_PICTURE = re.compile(r"!\[([^]]*)\]\(([^)]+)\)")
+
+
+def _write_guide(out: Path, guide: Path | None) -> list[str]:
+    """Write the pages of a guide; lines of the index."""
+    if guide is None:
+        return []
+    from markdown2 import markdown  # it comes with pdoc
+
+    def picture(match: re.Match[str]) -> str:
+        data = base64.b64encode((guide / match[2]).read_bytes()).decode()
+        source = f"data:image/svg+xml;base64,{data}"
+        return f'<img alt="{html.escape(match[1])}" src="{source}">'
+
+    style = (FOLDER / "saved.css").read_text("utf-8")
+    (out / "guide").mkdir(exist_ok=True)
+    lines = ["<h2>Guide</h2>\n<ul>"]
+    for path in sorted(guide.glob("*.md")):
+        text = path.read_text("utf-8")
+        body = markdown(
+            _PICTURE.sub(picture, text), extras=["fenced-code-blocks", "tables"]
+        )
+        page = _PAGE.format(title=_title(text), style=style, body=body)
+        (out / "guide" / f"{path.stem}.html").write_text(page, "utf-8")
+        lines.append(f'<li><a href="guide/{path.stem}.html">{_title(text)}</a></li>')
+    return [*lines, "</ul>"]
+
+
+def _title(text: str) -> str:
+    return html.escape(text.split("\n", 1)[0].removeprefix("# "))
 
 
 def main() -> None:
     """Write the gallery that a command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m smpcore.gallery")
     parser.add_argument("out", type=Path, help="folder")
+    parser.add_argument("--guide", type=Path, help="folder of pages in Markdown")
     parser.add_argument("--data", nargs="*", help="keys of data sets; all if not given")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", Caution)
     warnings.simplefilter("ignore", ConvergenceWarning)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    pages = write_gallery(arguments.out, arguments.data)
+    pages = write_gallery(arguments.out, arguments.data, arguments.guide)
     size = sum(path.stat().st_size for path in pages)
     log.info("%d pages, %.1f MB", len(pages), size / 1e6)
 

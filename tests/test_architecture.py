@@ -50,8 +50,8 @@ REQUIRED |= {
     "python_calamine",
     "pyreadstat",
 }
-#: Only who has a cluster installs it.
-REQUIRED |= {"dask", "distributed"}
+#: Only who has a cluster, or writes a site of figures, installs them.
+REQUIRED |= {"dask", "distributed", "pdoc", "markdown2"}
 ALLOWED = {
     "smpcore/solvers": {"numba", "numpy", "math", "collections", "typing"},
     "smpcore/solvers/similarities": {"numpy", "scipy"},
