@@ -66,15 +66,21 @@ def show(classroom: Classroom) -> None:
             )
         right.image(qr.image(link), width=220, caption="QR code of this link")
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
-        with st.popover("End the class", key="class_ending"):
-            st.markdown(
-                "Save the results first: counts and answers are forgotten. Students go "
-                "on alone."
-            )
+        st.fragment(_ending, run_every=poll_interval(POLL_SECONDS))(classroom)
+
+
+def _ending(classroom: Classroom) -> None:
+    """End the class; answers that came meanwhile are offered, too."""
+    with st.popover("End the class", key="class_ending"):
+        st.markdown(
+            "Save the results first: counts and answers are forgotten. Students go on "
+            "alone."
+        )
+        if classroom.votes:
             results.offer(classroom, "end")
-            st.button(
-                "End it", key="class_end", on_click=classes.end, args=(classroom,)
-            )
+        end = {"on_click": classes.end, "args": (classroom,)}
+        if st.button("End it", key="class_end", **end):
+            st.rerun()  # not this part alone
 
 
 def join() -> None:

@@ -237,7 +237,7 @@ class Classroom:
     def take(self, student: Student, lesson: Any, step: int, answer: Any) -> bool:
         """Count an answer; False if it came too late.
 
-        While a vote goes on it may be changed; who goes on alone has seen what is right.
+        While a vote goes on it may be changed; who goes on alone knows what is right.
         """
         with self._lock:
             stage = self.stage(step) if self.is_held else FIRST_VOTE

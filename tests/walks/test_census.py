@@ -25,7 +25,9 @@ EXCEPTIONS = {
     "frame": "the framework's bar of pages and its menu",
 }
 #: There only while something lasts: pressed where it is met, and by walks.
-_PASSING = re.compile("^(Stop|Cancel|Saved|Link copied|(‖ )?Pause( the fit)?)$")
+_PASSING = re.compile(
+    r"^(Stop|Cancel|Saved|Link copied|(‖ )?Pause( the fit)?|30 s|[1-5] min)$"
+)
 #: Pressed late: what they close, or where they lead to, hides other controls.
 _CLOSING = re.compile(r"^(Close|Back|Hide|Stop|Remove|Clear|Predict )")
 _LEAVING = re.compile(
