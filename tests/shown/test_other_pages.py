@@ -35,6 +35,7 @@ def asked(fit, score, weights=None):
     rows = fit.X[fit.parts["train"]], fit.truth("train")
     data = SimpleNamespace(of=lambda part: rows, weights=lambda part: weights)
     data.dataset, data.split = SimpleNamespace(groups=None, times=None), None
+    data.unit_of_score = lambda score: ""  # of classes
     asks = {"task": "classification", "score": score, "larger_is_better": True}
     return SimpleNamespace(data=data, n_folds=5, **asks)
 

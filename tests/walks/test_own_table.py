@@ -186,7 +186,7 @@ def test_prototypes_are_read_named_and_reported(visit):
     visit.rest()
     assert b"klinik" in visit.take("Download the sheet of 1 row")
     visit.click("radio", "Stability").click("button", "Refit")
-    visit.reads(re.compile(r"Of \d+ refits:"))
+    visit.reads(re.compile(r"by \d+ % of \d+ refits"))
     visit.click("radio", "Report")
     report = visit.take("Download the report").decode()
     assert NAME in report and "CRP mg/l" in report
