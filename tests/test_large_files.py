@@ -91,6 +91,7 @@ def test_counting_stops_and_begins_again(folder):
     os.utime(folder / "large.parquet")  # a changed file is counted anew
     table = resolve(Choice(data="file:large.parquet")).table
     job = server_files.statistics("file:large.parquet", table)
+    job.start("test session id")  # whom the page is for
     job.end()
     page = opened()
     assert "Stopped." in said(page)

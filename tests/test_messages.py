@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
 
 from pages.state import lesson_files, state_file
-from pages.work import visitors
+from pages.work import operation, visitors
 from smpcore.live import Record
 from smpcore.live import messages as canvas
 from tests.test_live import Browser, kernels  # noqa: F401
@@ -105,7 +105,10 @@ def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):
     assert browser.drag(mu=0.05)["kind"] == "picture"
 
 
-def test_what_the_server_sends_waits_for_no_confirmation():
+def test_what_the_server_sends_waits_for_no_confirmation(monkeypatch):
+    # At its end a server stops all tasks: here those that other tests have begun.
+    monkeypatch.setattr(operation, "stop_tasks", lambda: None)
+
     async def is_at_once():
         connected = asyncio.get_running_loop().create_future()
 
