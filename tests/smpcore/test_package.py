@@ -34,8 +34,8 @@ def test_what_it_needs_and_what_the_app_needs_is_what_is_pinned():
     needed = [*PROJECT["dependencies"], *EXTRAS["app"], *EXTRAS["onnx"]]
     assert sorted(needed) == sorted(_pins("requirements.txt"))
     pinned = {*_pins("requirements.txt"), *_pins("tests/requirements.txt")}
-    assert {*EXTRAS["dask"], *EXTRAS["notebook"]} < pinned
-    assert {*EXTRAS} == {"app", "dask", "notebook", "onnx"}
+    assert {*EXTRAS["dask"], *EXTRAS["notebook"], *EXTRAS["gallery"]} < pinned
+    assert {*EXTRAS} == {"app", "dask", "gallery", "notebook", "onnx"}
 
 
 def _sources(folder: Path) -> set[str]:
