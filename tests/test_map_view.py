@@ -71,7 +71,8 @@ def test_the_picture_behind_a_place_is_its_input(digits):
 
 
 def test_rows_known_by_similarities_are_laid_out_by_them():
-    flat = Browser(data="similarities").last["picture"]["own_share"]
+    plane = Browser(data="similarities", view={"kind": "pca"})
+    flat = plane.last["picture"]["own_share"]
     data = resolve(Choice(data="similarities")).data
     studies.map_of(data).result()
     browser = Browser(data="similarities", view={"kind": "map"})
