@@ -14,8 +14,6 @@ from smpcore.papers import shipped_advice
 
 POLL_SECONDS = 0.4
 COLUMNS = 3
-#: A bar of seven buttons over each map would be fifty stops for the keyboard.
-BARE = {"displayModeBar": False}
 
 
 def _progress(running: list) -> None:
@@ -34,7 +32,9 @@ def _progress(running: list) -> None:
 def _panels(scored: list[candidates.Scored], regions: candidates.Maps) -> None:
     if regions.classes is not None:
         legend = figures.class_legend(regions.classes)
-        st.plotly_chart(legend, key="classes", alt="Class markers", config=BARE)
+        st.plotly_chart(
+            legend, key="classes", alt="Class markers", config=differences.BARE
+        )
     for place, one in enumerate(scored):
         if place % COLUMNS == 0:
             columns = st.columns(COLUMNS)
@@ -42,7 +42,7 @@ def _panels(scored: list[candidates.Scored], regions: candidates.Maps) -> None:
         with columns[place % COLUMNS]:
             st.markdown(f"**{escape_markdown(name)}**")
             alt, key = f"Regions of {name}", f"map {one.entry}"
-            st.plotly_chart(regions.of(one), key=key, alt=alt, config=BARE)
+            st.plotly_chart(regions.of(one), key=key, alt=alt, config=differences.BARE)
             words = candidates.summary(one, data) + regions.agreement(one)
             message(st.caption, words)
 

@@ -17,7 +17,7 @@ from smpcore.datasets import list_names, plain_number, plural
 from smpcore.evaluation import LEVEL, simultaneous_differences
 from smpcore.live import Context, Parts, define
 
-#: Nothing in it is zoomed.
+#: A bar of seven buttons over each picture would be fifty stops for the keyboard.
 BARE = {"displayModeBar": False}
 
 

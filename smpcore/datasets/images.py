@@ -46,8 +46,17 @@ def image_shapes(dataset: Dataset) -> list[tuple[int, ...]]:
     """
     columns = dataset.sample_columns
     n = len(columns)
+    shapes = [
+        (height, n // depth // height, *(3,) * (depth == 3))
+        for depth in (1, 3)
+        for height in range(2, n // depth + 1)
+        if n % (depth * height) == 0
+    ]
+    has_square = any(height == width for height, width, *_ in shapes)
     are_numbers = all(dataset.kinds[name] == "number" for name in columns)
-    if n < _FEWEST or not are_numbers or dataset.channels or dataset.matrices:
+    is_other = dataset.channels or dataset.matrices
+    # Most tables end here, before their values are gone through.
+    if n < _FEWEST or not has_square or not are_numbers or is_other:
         return []
     values = dataset.frame[columns].to_numpy(np.float64)
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
@@ -56,16 +65,8 @@ def image_shapes(dataset: Dataset) -> list[tuple[int, ...]]:
     is_common = np.mean(low - np.nanmin(low) <= 0.1 * whole) >= 0.5
     if not (whole > 0 and is_common and np.median(high - low) >= 0.5 * whole):
         return []
-    shapes = [
-        (height, n // depth // height, *(3,) * (depth == 3))
-        for depth in (1, 3)
-        for height in range(2, n // depth + 1)
-        if n % (depth * height) == 0
-    ]
     shapes = [one for one in shapes if max(one[:2]) <= _LONGEST * min(one[:2])]
-    squares = any(height == width for height, width, *_ in shapes)
-    key = {one: (abs(one[0] - one[1]), len(one)) for one in shapes}
-    return sorted(shapes, key=key.get) if squares else []
+    return sorted(shapes, key=lambda one: (abs(one[0] - one[1]), len(one)))
 
 
 def is_images(data: bytes) -> bool:
@@ -196,7 +197,7 @@ def _arrays(archive: zipfile.ZipFile) -> tuple[np.ndarray, np.ndarray, list[str]
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Y and train of y_train.npy."""
+    """What a name says before and after its underscore: y_train.npy."""
     word, _, part = name.removesuffix(".npy").partition("_")
     return word, part
 
