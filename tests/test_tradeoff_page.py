@@ -250,3 +250,29 @@ def test_the_error_of_a_number_is_in_its_unit():
     assert "Mean absolute error [EUR]" in app.dataframe[0].value
     layout = json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]
     assert layout["yaxis"]["title"]["text"] == "Mean absolute error [EUR]"
+
+
+def test_a_large_table_is_swept_on_a_named_sample_and_its_points_use_all_rows(
+    monkeypatch,
+):
+    monkeypatch.setattr(studies, "MOST_SWEPT_VALUES", 0)
+    draw, drawn = np.random.default_rng(0), []
+    folds = studies.evaluation.folds
+    monkeypatch.setattr(
+        studies.evaluation,
+        "folds",
+        lambda dataset, rows, n: drawn.append(rows) or folds(dataset, rows, n),
+    )
+    frame = pd.DataFrame(draw.normal(size=(5000, 2)), columns=["a", "b"])
+    frame["class"] = np.where(draw.random(5000) < 0.1, "rare", "usual")
+    page = _open(brought(make_dataset(frame, "many")) | {"method": "smallk"})
+    assert "Folds of a sample: 2,000 of 3,000 training rows." in said(page)
+    assert {len(rows) for rows in drawn} == {2000}
+    context = resolve(session_of(page).choice)
+    assert set(drawn[0]) < set(context.data.split.train)
+    rare = context.data.y == context.data.y[frame["class"] == "rare"][0]
+    shares = [rare[rows].mean() for rows in (drawn[0], context.data.split.train)]
+    assert abs(np.subtract(*shares)) < 1 / 2000
+    page.button(key="use_point").click().run()
+    assert "fitted on all training rows" in page.success[0].value
+    assert len(resolve(session_of(page).choice).data.split.train) == 3000

@@ -333,7 +333,20 @@ def choose(context: Context, below: Any) -> SweepRequest:
     with below:
         opened = section(data)
     n_folds = _folds(columns[3], opened)
+    # A file's fits are of all rows, and so are those that stand beside them.
+    data = data if opened else studies.swept_part(data)
+    _sample_named(data, context.data)
     return SweepRequest(data, values, score, size, n_folds, groups, opened)
+
+
+def _sample_named(part: Parts, data: Parts) -> None:
+    """Say that a sample is swept, if one is."""
+    few, of_all = len(part.split.train), len(data.split.train)
+    if few < of_all:
+        st.caption(
+            f"Folds of a sample: {few:,} of {of_all:,} training rows. A point that you "
+            "use is fitted on all of them."
+        )
 
 
 def _label(key: str) -> str:

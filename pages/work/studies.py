@@ -176,6 +176,21 @@ SWEPT_GROUPS = ("usual", "selected")
 COARSE, FINE = 8, 30
 
 
+#: A sweep goes through training rows with at most so many numbers, not to take minutes;
+#: through so many rows in any case.
+MOST_SWEPT_VALUES, LEAST_SWEPT_ROWS = 300_000, 2_000
+
+
+@memo(32)
+def swept_part(data: Parts) -> Parts:
+    """The same data with the training rows that are swept: of many a sample."""
+    if data.dataset.matrices:  # fewer rows have other columns, too
+        return data
+    most = max(LEAST_SWEPT_ROWS, MOST_SWEPT_VALUES // max(data.X.shape[1], 1))
+    classify = data.dataset.task == "classification"
+    return replace(data, split=data.split.thinned(data.y, most, classify))
+
+
 class SweepJob(Task):
     """One method's sweep over the folds of the training rows."""
 

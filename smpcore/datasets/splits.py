@@ -102,7 +102,8 @@ class Split:
         """Return the split with at most about so many training rows.
 
         Every so-many-th of the training rows, sorted by `y` and shuffled within equal
-        values: shares of classes, or quantiles, stay. Each class keeps a row.
+        values: shares of classes, or quantiles, stay. Each class keeps a row. Censored
+        rows are thinned alike.
         """
         n = len(self.train)
         if n_rows >= n:
@@ -112,7 +113,10 @@ class Split:
         chosen = rows[np.linspace(0, n - 1, n_rows).round().astype(np.int64)]
         if classify:
             chosen = np.append(chosen, rows[np.unique(y[rows], return_index=True)[1]])
-        return replace(self, train=read_only(np.unique(chosen)))
+        n_censored = round(len(self.censored) * n_rows / n)
+        places = np.linspace(0, len(self.censored) - 1, n_censored).round().astype(int)
+        censored = read_only(self.censored[places])
+        return replace(self, train=read_only(np.unique(chosen)), censored=censored)
 
     def without_row(self, row: int) -> "Split":
         """Return the split of a table that lost a row: later rows move up by one."""

@@ -1,5 +1,6 @@
 """Split: disjoint, complete, repeatable; classes shared out, groups kept whole."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -188,6 +189,9 @@ def test_a_thinned_part_keeps_shares_and_every_class():
     levels = np.linspace(0, 1, 9)
     found = np.quantile(numbers, levels) - np.quantile(drawn, levels)
     assert np.abs(found).max() < 0.1, "quantiles stay"
+    half = replace(whole, train=whole.train[:600], censored=whole.train[600:])
+    few = half.thinned(y, 60, True).censored
+    assert len(few) == 40 and set(few) < set(half.censored)
 
 
 def test_rows_come_and_go():
