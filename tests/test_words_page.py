@@ -7,7 +7,7 @@ import pytest
 from pages.state.host import resolve
 from smpcore import METHODS, SmpcoreError, SuperSparseClassifier, load_dataset, prepare
 from smpcore.datasets import make_dataset
-from smpcore.datasets.preparation import MAX_LENGTH
+from smpcore.datasets.columns import MAX_LENGTH
 from smpcore.figures import nearest_view
 from smpcore.live import Choice
 from smpcore.methods.supersparse import encode_strings
@@ -113,6 +113,23 @@ def test_a_text_is_typed_and_answered():
     assert any("Prediction: **2**" in text.value for text in page.markdown)
     words = said(opened({"data": "words"}, "export.py"))
     assert "cannot be exported" in words and "run the model in Python" in words
+
+
+def test_sequences_alone_are_read_as_text_and_offered_beside_numbers():
+    draw = np.random.default_rng(0)
+    sequences = ["".join(draw.choice(list("ACGT"), 12)) for _ in range(60)]
+    frame = pd.DataFrame({"promoter": sequences, "class": draw.choice(["a", "b"], 60)})
+    page = bring(opened({}, "data.py"), frame.to_csv(index=False), "s.csv")
+    dataset = resolve(session_of(page).choice).dataset
+    assert dataset.private and dataset.kinds["promoter"] == "text"
+    assert dataset.roles["promoter"] == "feature"
+    assert "'promoter' is read as text (letters A, C, G, T)" in said(page)
+    beside = make_dataset(frame.assign(x=draw.normal(size=60)), "t")
+    assert beside.roles["promoter"] == "ignore"
+    (notice,) = [one for one in beside.notices if "promoter" in one]
+    assert "as a feature read as text" in notice
+    names = frame.assign(promoter=[f"n{i}" for i in range(60)])
+    assert make_dataset(names, "t").roles["promoter"] == "ignore"
 
 
 def test_a_column_of_a_file_is_read_as_text():

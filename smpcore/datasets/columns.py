@@ -22,6 +22,9 @@ from smpcore.datasets.cells import MAYBE_NUMBER, parse_cell
 from smpcore.datasets.display_names import listed, shown, with_rest
 from smpcore.errors import DatasetError
 
+#: Letters of a text, and different letters of a column, at most: comparing two texts
+#: takes the product of their lengths, and editing one takes every letter.
+MAX_LENGTH, MAX_LETTERS = 100, 64
 Kind = Literal["number", "category", "text"]
 Role = Literal[
     "feature", "target", "group", "time", "weight", "known afterwards", "ignore"

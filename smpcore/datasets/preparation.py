@@ -19,7 +19,14 @@ from smpcore.datasets.cleaning import (
     added_columns,
     describe_steps,
 )
-from smpcore.datasets.columns import LARGEST, Kind, as_numbers, as_text
+from smpcore.datasets.columns import (
+    LARGEST,
+    MAX_LENGTH,
+    MAX_LETTERS,
+    Kind,
+    as_numbers,
+    as_text,
+)
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import listed, plain_number, shorten_name, shown
 from smpcore.datasets.structure import unit_of
@@ -226,11 +233,6 @@ def learn_category(
         fill = float(np.argmax(counts))
     parts = {"width": width, "dropped": dropped}
     return Input(column.name, "category", fill, levels, **parts)
-
-
-#: Letters of a text, and different letters of a column, at most: comparing two texts
-#: takes the product of their lengths, and editing one takes every letter.
-MAX_LENGTH, MAX_LETTERS = 100, 64
 
 
 def text_features(dataset: Dataset) -> list[str]:

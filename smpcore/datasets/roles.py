@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from smpcore.datasets.cleaning import Steps, apply_steps, check_steps
 from smpcore.datasets.columns import (
     IDLE,
+    MAX_LENGTH,
+    MAX_LETTERS,
     Kind,
     Role,
     Task,
@@ -51,6 +53,8 @@ MOSTLY = 0.8
 MOST_LOST = 0.05
 # Notices of one kind about columns; of more, the number is said.
 _MOST_NOTICES = 12
+#: Of more texts no two are compared unasked.
+MOST_SEQUENCES = 5_000
 # Below this many rows "all different" and "in sequence" happen by chance.
 ENOUGH_ROWS = 10
 
@@ -108,9 +112,12 @@ def guess_kinds(
 
 
 def guess_roles(
-    frame: pd.DataFrame, kinds: Mapping[str, Kind], fixed: Mapping[str, Role]
+    frame: pd.DataFrame, kinds: dict[str, Kind], fixed: Mapping[str, Role]
 ) -> tuple[dict[str, Role], list[Proposal], tuple[Candidate, ...]]:
-    """Propose a role for every column, and targets; what is given stays."""
+    """Propose a role for every column, and targets; what is given stays.
+
+    Where no feature would be left, sequences become text, in `kinds` too.
+    """
     reasons = {
         name: _reason_to_ignore(column, kinds[name])
         for name, column in frame.items()
@@ -122,7 +129,11 @@ def guess_roles(
         name: fixed.get(name, "ignore" if reasons.get(name) else "feature")
         for name in frame
     }
-    proposals = [
+    proposals = []
+    if "feature" not in roles.values():
+        proposals = _read_sequences(frame, kinds, [*filter(reasons.get, reasons)])
+        roles |= {name: "feature" for name, *_ in proposals}
+    proposals += [
         (name, "ignore", f"Column {shown(name)} is not used: {reason}.")
         for name, reason in reasons.items()
         if reason and roles[name] == "ignore"
@@ -130,6 +141,24 @@ def guess_roles(
     if targets and (doubt := doubt_in_words(targets)):
         proposals.insert(0, (targets[0].name, "target", doubt))
     return roles, proposals, tuple(targets[:N_NAMED])
+
+
+def _read_sequences(
+    frame: pd.DataFrame, kinds: dict[str, Kind], names: list[str]
+) -> list[Proposal]:
+    """Read columns of sequences as text, all values of which are different."""
+    proposals = []
+    for name in names:
+        is_text = kinds[name] == "category" and not is_numeric(frame[name])
+        letters = is_text and frame[name].is_unique and sequence_letters(frame[name])
+        if letters:
+            kinds[name] = "text"
+            reason = (
+                f"Column {shown(name)} is read as text (letters "
+                f"{', '.join(letters)}): there is no other feature."
+            )
+            proposals.append((name, "text", reason))
+    return proposals
 
 
 def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
@@ -167,12 +196,25 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
     if text and are_dressed(coded.dictionary[:500].to_pylist()):
         return ""
     if text and different == present.size:
-        return "every value is different, like a name"
+        words = "every value is different, like a name"
+        offered = "; as a feature read as text, its letters are compared"
+        return words + offered * bool(sequence_letters(column))
     if text and different > MAX_LEVELS:
         return f"it has {different:,} different texts"
     if whole and present.size == column.size and np.all(np.diff(present) == 1):
         return "it counts the rows"
     return ""
+
+
+def sequence_letters(column: pd.Series) -> str:
+    """Letters of texts that repeat them, as DNA does and names do not; else empty."""
+    texts = as_text(column).dropna()
+    if not 0 < len(texts) <= MOST_SEQUENCES:
+        return ""
+    letters = "".join(sorted(set("".join(texts))))
+    lengths = texts.str.len()
+    few = len(letters) <= min(MAX_LETTERS, lengths.median())
+    return letters if few and letters.isalpha() and lengths.max() <= MAX_LENGTH else ""
 
 
 def looks_like_dates(column: pd.Series) -> bool:
