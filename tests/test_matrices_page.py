@@ -121,6 +121,8 @@ def test_the_figure_shows_a_plane_of_the_similarities(method):
     assert not hidden.get("kernels") and not hidden.get("similarity")
     (picker,) = [row for row in header["controls"] if row["name"] == "method"]
     assert "it weighs features, and a matrix has none" in picker["remark"]
+    if method == "supersparse":
+        assert "A handful of real rows decides" in header["headline"]
 
 
 def test_new_rows_come_with_their_similarities():

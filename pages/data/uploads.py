@@ -100,7 +100,9 @@ def uploads() -> None:
         key=f"upload_{number}",
         help="It stays in the memory of this server for 30 minutes after your last "
         "visit, only your browser can see it, and Delete removes it at once. Read are "
-        f"{', '.join(TABLE_FORMATS)}, also packed as .zip, .gz, .bz2, .xz or .zst.",
+        f"{', '.join(TABLE_FORMATS)}, also packed as .zip, .gz, .bz2, .xz or .zst. "
+        "A table above 50 MB may fit as Parquet; matrices as float32, one triangle of "
+        "each (np.tril), saved by numpy.savez_compressed.",
     )
     test = right.file_uploader(
         "Separate test file (optional)",

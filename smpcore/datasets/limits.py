@@ -16,10 +16,13 @@ COLUMN_BYTES = 2_000
 MAX_EXPANDED = 250_000_000
 
 
-def read_bytes(source: bytes | BinaryIO) -> bytes:
+_REMEDY = "take fewer rows or columns, or save it as Parquet"
+
+
+def read_bytes(source: bytes | BinaryIO, remedy: str = _REMEDY) -> bytes:
     """Return the bytes of a file, if they are not too many."""
     if isinstance(source, (bytes, bytearray, memoryview)):
-        check_bytes(len(source))
+        check_bytes(len(source), MAX_BYTES, remedy)
         return bytes(source)
     if isinstance(source, str | PathLike):
         raise DatasetError(
@@ -27,19 +30,19 @@ def read_bytes(source: bytes | BinaryIO) -> bytes:
             "Path(name).read_bytes()."
         )
     if source.seekable():
-        check_bytes(source.seek(0, 2))
+        check_bytes(source.seek(0, 2), MAX_BYTES, remedy)
         source.seek(0)
     data = source.read(MAX_BYTES + 1)
-    check_bytes(len(data))
+    check_bytes(len(data), MAX_BYTES, remedy)
     return data
 
 
-def check_bytes(size: int, most: int = MAX_BYTES) -> None:
+def check_bytes(size: int, most: int, remedy: str = _REMEDY) -> None:
     """Refuse a file of too many bytes, and one of none."""
     if size > most:
         raise DatasetError(
             f"The file has {size / 1e6:,.0f} MB, at most {most / 1e6:,.0f} MB are "
-            "read; take fewer rows or columns, or save it as Parquet."
+            f"read; {remedy}."
         )
     if size == 0:
         raise DatasetError("The file is empty; choose a file with a table.")

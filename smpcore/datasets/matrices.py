@@ -36,6 +36,12 @@ LABELS, ROW_NAMES = "y", "names"
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _REMEDY = "save it with numpy.savez_compressed and arrays of numbers"
 
+#: How matrices take less of a file.
+_SMALLER = (
+    "save float32 and one triangle (np.tril) of each matrix with "
+    "numpy.savez_compressed, or take fewer rows or matrices"
+)
+
 
 class KernelFile(NamedTuple):
     """Kernels side by side, as ``IMKPLClassifier(kernels="precomputed")`` wants them.
@@ -118,7 +124,7 @@ def unpack_kernels(
     """Read kernels, see `read_kernels`; their sizes are checked before they are
     read.
     """
-    data = read_bytes(source)
+    data = read_bytes(source, _SMALLER)
     _check_entries(data.count(_ENTRY) // 2)  # some may stand in an array by chance
     with (
         damage_in_words("The .npz file", _REMEDY),
@@ -303,8 +309,9 @@ def make_matrices(
     Parameters
     ----------
     matrices : mapping of str to ndarray of shape (n_samples, n_samples)
-        Symmetric; where they differ from their transpose by rounding only, the mean
-        of both is taken, and a notice says so.
+        Symmetric, or one triangle with zeros beyond the diagonal, which is mirrored;
+        where they differ from their transpose by rounding only, the mean of both is
+        taken. A notice says so.
     y : ndarray of shape (n_samples,)
         Class or number of each sample.
     name : str
@@ -526,6 +533,9 @@ def _symmetric(name: str, K: np.ndarray, notices: list[str]) -> np.ndarray:
             f"{shown(name)} has an entry of size {largest:.3g}, at most "
             f"{MAX_ENTRY:g} is read; divide the matrix by a number."
         )
+    if np.tril(K, -1).any() != np.triu(K, 1).any():
+        notices.append(f"{shown(name)} has one triangle only, which is mirrored.")
+        K = K + K.T - np.diag(K.diagonal())
     asymmetry = np.abs(K - K.T)
     worst = float(asymmetry.max())
     if worst > ROUNDING * np.abs(K).max():

@@ -382,7 +382,9 @@ def _headline(context: Context, scene: Scene) -> str:
     """What the method does."""
     is_drawn = scene.header["image"] is None and scene.header["view"]["far"] is None
     arrows = "arrows" if is_drawn else "prototypes"
-    return context.method.summary.format(arrows=arrows)
+    # Between similarities nothing can be invented.
+    cases = "real rows" if context.dataset.matrices else "invented cases"
+    return context.method.summary.format(arrows=arrows, cases=cases)
 
 
 def subsampled_fit(context: Context, state: Any) -> tuple[Any, Parts | None]:

@@ -69,7 +69,7 @@ class Method:
         Name for people, as on a page or in a table.
     summary : str
         One sentence for someone who has not heard of it; ``{arrows}`` is what
-        prototypes are drawn as.
+        prototypes are drawn as, ``{cases}`` what they are made of.
     estimators : dict
         Task -> estimator class.
     params : tuple of Param

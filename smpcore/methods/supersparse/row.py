@@ -46,7 +46,7 @@ ROW = method.Method(
     key="supersparse",
     title="Super-sparse: invented cases",
     summary=(
-        "A handful of invented cases decides, placed where they help most. Change "
+        "A handful of {cases} decides, placed where they help most. Change "
         "their number and watch them move."
     ),
     estimators={

@@ -13,6 +13,7 @@ from smpcore import METHODS, IMKPLClassifier, load_dataset, prepare, split
 from smpcore.datasets import (
     forbid,
     forbiddable,
+    limits,
     make_matrices,
     matrices,
     matrix_of,
@@ -225,6 +226,21 @@ def test_rounding_is_mended_and_said():
     np.testing.assert_array_equal(K, K.T)
     assert "differed from its transpose by up to 1e-09" in dataset.notices[0]
     assert make_matrices({"near": NEAR}, LABELS, "Near").notices == ()
+
+
+@pytest.mark.parametrize("triangle", [np.tril, np.triu])
+def test_one_triangle_of_32_bits_is_the_whole_matrix(triangle):
+    half = triangle(NEAR).astype(np.float32)
+    dataset = read_matrices(npz(half=half, y=LABELS), "half.npz")
+    whole = NEAR.astype(np.float32).astype(np.float64)
+    np.testing.assert_array_equal(matrix_of(dataset, "half"), (whole + whole.T) / 2)
+    assert "'half' has one triangle only, which is mirrored" in dataset.notices[0]
+
+
+def test_a_file_of_too_many_bytes_is_told_what_would_fit(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_BYTES", 2_000)
+    with refused("save float32 and one triangle.*savez_compressed"):
+        read_matrices(npz(near=NEAR, y=LABELS), "near.npz")
 
 
 def test_negative_eigenvalues_are_refused_raised_or_kept():
