@@ -8,6 +8,7 @@ as Parquet and CSV.
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import time
@@ -16,11 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_digits
 from streamlit.testing.v1 import AppTest
 
 from pages.work import tasks, visitors, warmup
 from smpcore import METHODS
-from smpcore.datasets import make_dataset
+from smpcore.datasets import Dataset, make_dataset, read_table
 from tests.app import APP, brought, sound
 from tests.smpcore.datasets.test_time_to_event import followed
 
@@ -38,6 +40,19 @@ def large_table(n_rows: int = 300_000, n_columns: int = 20) -> pd.DataFrame:
     return frame.assign(state=np.where(score > 0, "faulty", "sound"))
 
 
+def pictures(n: int = 3_000, side: int = 28) -> Dataset:
+    """Digits of scikit-learn, enlarged and moved by up to two pixels."""
+    digits, draw = load_digits(), np.random.default_rng(64)
+    images = np.zeros((n, side, side))
+    rows = draw.integers(0, len(digits.images), n)
+    for image, row, move in zip(images, rows, draw.integers(0, 5, (n, 2)), strict=True):
+        places = slice(move[0], move[0] + 24), slice(move[1], move[1] + 24)
+        image[places] = np.kron(digits.images[row], np.ones((3, 3)))
+    file = io.BytesIO()
+    np.savez(file, X=images, y=digits.target[rows])
+    return read_table(file.getvalue(), "pictures.npz")
+
+
 #: Kind -> the link to its data.
 KINDS: dict[str, Callable[[], dict[str, str]]] = {
     "two classes": lambda: {"data": "breast_cancer"},
@@ -50,6 +65,7 @@ KINDS: dict[str, Callable[[], dict[str, str]]] = {
     "matrix": lambda: {"data": "similarities"},
     "text": lambda: {"data": "words"},
     "image": lambda: {"data": "digits"},
+    "pictures": lambda: brought(pictures()),
     "large": lambda: brought(make_dataset(large_table(), "large")),
 }
 
