@@ -214,6 +214,13 @@ def test_series_are_exported_as_a_stream_and_tables_are_not():
     page = _page("int8", "series", **{"p.export_hop": 25})
     assert "#define SERIES_9_STREAM_HOP 25 " in _shown(page, "series_9_stream.h")
     assert "Stream: of 40 samples of 9 channels it keeps" in said(page)
+    page.number_input(key="export_votes").set_value(5).run()
+    page.number_input(key="export_hold").set_value(2).run()
+    page.number_input(key="export_rate").set_value(100).run()
+    header = _shown(sound(page), "series_9_stream.h")
+    assert "#define SERIES_9_STREAM_VOTES 5\n" in header
+    assert "#define SERIES_9_STREAM_HOLD 2\n" in header
+    assert "is answered 50 samples (0.5 s) after" in said(page)  # 2 answers later
     page.selectbox(key="export_target").set_value("python").run()
     assert not [one for one in sound(page).number_input if one.key == "export_hop"]
     assert not [one for one in sound(_page()).number_input if one.key == "export_hop"]

@@ -14,7 +14,11 @@ static uint8_t due;
 static inline ANSWER predict(const TAKEN *x)
 {
     due = mdl_stream_push(&stream, x);
+#ifdef MDL_STREAM_VOTES
+    return due ? mdl_stream_debounced(&stream) : 0;
+#else
     return due ? mdl_stream_predict(&stream) : 0;
+#endif
 }
 #else
 #define ROW MDL_N

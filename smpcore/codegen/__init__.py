@@ -23,5 +23,10 @@ from smpcore.codegen.python import emit_python
 from smpcore.codegen.quantise import quantise
 from smpcore.codegen.targets.c99.feature_stream import FeatureStream
 from smpcore.codegen.targets.c99.source import emit_c99
-from smpcore.codegen.targets.c99.stream import Stream, emit_stream
+from smpcore.codegen.targets.c99.stream import (
+    MOST_HOLD,
+    MOST_VOTES,
+    Stream,
+    emit_stream,
+)
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors

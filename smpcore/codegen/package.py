@@ -170,6 +170,7 @@ class Package:
             "as_exported": known.get("as_exported", {}),
             "test_set_opened": known.get("test_set_opened"),
             "estimated_costs_of_a_row": costs,
+            "stream": self.stream and self.stream.facts,
             "proved": proved,
         }
 

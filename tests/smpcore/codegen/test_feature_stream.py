@@ -26,6 +26,7 @@ from tests.smpcore.codegen.test_stream import (
     check_due,
     every_second,
     stream_tested,
+    with_debouncing,
 )
 from tests.smpcore.codegen.toolchain import STRICT, bundle, contents, unpack
 
@@ -140,6 +141,7 @@ def test_every_window_has_the_features_of_its_samples(tool, width):
         samples, _ = movements(max(1500, 4 * n_times), seed=1)
         samples[700:720] *= 1000  # beyond 16 bits
         samples[40:46] *= -np.float32(1)
+        stream = with_debouncing(model, stream)
         cases.append(asked(model, stream, samples))
     check(tool("gcc"), cases)
 
@@ -180,7 +182,7 @@ def test_a_chip_has_the_same_features(simulated, chip, width, hop):
     found = measure(model, samples, simulated(chip), STRICT, True, stream)
     state = state_bytes(model, stream, aligned=chip != "ATmega328P")
     assert 0 <= found.ram - state - 6 < 4  # and the counts of a sample
-    check_due(found, model, rows, range(49, 400, hop))
+    check_due(found, model, rows, range(49, 400, hop), stream)
 
 
 @pytest.mark.parametrize("hop", [16, 1])

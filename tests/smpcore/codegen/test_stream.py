@@ -1,6 +1,8 @@
 """Series as a stream: on every window the answer of all its samples at once."""
 
 import re
+from collections import Counter
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -61,7 +63,9 @@ static void ask_{name}_stream(uint32_t n)
         noise = noise * 75U % 65537U; /* anywhere in a window */
         left = noise % (2U * {M}_STREAM_WINDOW + {M}_STREAM_HOP);
         for (; left > 0; --left) {{
-            (void){name}_stream_push(&stream, x);
+            if ({name}_stream_push(&stream, x) && {changes}) {{
+                (void){name}_stream_{ask}(&stream);
+            }}
         }}
         {name}_stream_start(&stream);
         if (memcmp(&stream, &begun, sizeof stream)) {{
@@ -72,7 +76,7 @@ static void ask_{name}_stream(uint32_t n)
         get(sample, sizeof sample);
         {convert};
         if ({name}_stream_push(&stream, x)) {{
-            PUT({answer}, {name}_stream_predict(&stream));
+            PUT({answer}, {name}_stream_{ask}(&stream));
             {name}_stream_inputs(&stream, row);
             put(row, sizeof row);
         }}
@@ -126,6 +130,8 @@ def _part(place, model, stream, samples):
     types = {"taken": taken_type(model, stream), "row": given, "answer": answer}
     words |= {name: c_type(kind) for name, kind in types.items()}
     words["state"] = state_bytes(model, stream)
+    words["ask"] = "debounced" if stream.debounces else "predict"
+    words["changes"] = int(stream.debounces)
     files, n = emit_stream(model, p, stream), len(samples)
     record = np.dtype([("answer", answer), ("row", given, (len(model.inputs),))])
     asks = _FUNCTION.format(**words), samples.tobytes(), n, record
@@ -140,14 +146,15 @@ def check(compiler, cases, *flags):
     """
     parts = [_part(place, *one[:3]) for place, one in enumerate(cases)]
     answers = answers_of(parts, compiler, [*STRICT, *SANITIZE, *flags])
-    for (model, *_, batch), told in zip(cases, answers, strict=True):
+    for (model, stream, _, batch), told in zip(cases, answers, strict=True):
         rows = model.to_inputs(batch)
         assert told["row"].tobytes() == rows.astype(told["row"].dtype.base).tobytes()
-        wanted = model.winners(rows)
+        undelayed = model.winners(rows)
+        wanted = stream.debounced(undelayed)
         if model.is_regression:
-            wanted = model.scores(rows)[:, 0]
+            undelayed = wanted = model.scores(rows)[:, 0]
         assert told["answer"].tobytes() == wanted.astype(told["answer"].dtype).tobytes()
-        assert len({*wanted}) > 1
+        assert len({*undelayed}) > 1
 
 
 def every_second(shapes, width):
@@ -156,12 +163,45 @@ def every_second(shapes, width):
         yield *shape, (place + (width or 0) // 8) % 2 == 1
 
 
+def with_debouncing(model, stream):
+    """Classifiers debounce their answers, each in another way."""
+    ways = {} if model.is_regression else {"votes": 1 + stream.hop % 6}
+    return replace(stream, **ways, hold=len(ways) * (stream.n_times + stream.hop) % 4)
+
+
+def test_a_debounced_answer_is_that_of_most_of_the_last():
+    """By hand, and by counting anew with dictionaries."""
+    _, stream = streamed(None, 7, 3)
+    debounced = {
+        (3, 0): [0, 0, 0, 1, 1, 1, 1, 2, 2],
+        (1, 2): [0, 1, 1, 1, 1, 2, 2, 2, 2],
+        (4, 1): [0, 0, 0, 0, 1, 1, 1, 1, 2],
+    }
+    for (votes, hold), wanted in debounced.items():
+        one = replace(stream, votes=votes, hold=hold)
+        assert [*one.debounced([0, 1, 0, 1, 1, 2, 1, 2, 2])] == wanted, (votes, hold)
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        votes, hold = random.integers(1, 9), random.integers(0, 5)
+        answers = random.integers(0, 3, 200).tolist()
+        steady, since, wanted = answers[0], hold, []
+        for k in range(len(answers)):
+            count = Counter(answers[: k + 1][-votes:])
+            (winner, n), since = count.most_common(1)[0], since + 1
+            if n > count.total() - n and winner != steady and since > hold:
+                steady, since = winner, 0
+            wanted.append(steady)
+        one = replace(stream, votes=votes, hold=hold)
+        assert [*one.debounced(answers)] == wanted
+
+
 @pytest.mark.parametrize("width", [None, 16, 8])
 def test_every_window_is_answered_as_at_once(tool, width):
     cases = []
     for n_times, hop, regression in every_second(SHAPES, width):
         dense = 0.9 if n_times == 1 else 0.02 if n_times > 100 else 0.4
         model, stream = streamed(width, n_times, hop, dense, n_times + hop, regression)
+        stream = with_debouncing(model, stream)
         samples = series(model, 1000)
         cases.append((model, stream, samples, windows(model, stream, samples)))
     check(tool("gcc"), cases)
@@ -195,26 +235,28 @@ def test_no_sample_is_kept_that_no_window_needs(n_times, hop):
 )
 def test_a_chip_answers_every_window(simulated, chip, width, converted, hop):
     model, stream = streamed(width, 40, hop, 0.1, 1)
+    stream = replace(stream, votes=3, hold=1)
     samples = given = series(model, 250)
     rows = model.to_inputs(windows(model, stream, samples))
     if width and not converted:
         given = stream.quantise(model, samples)
     found = measure(model, given, simulated(chip), STRICT, bool(converted), stream)
-    due = check_due(found, model, rows, range(39, 250, hop))
+    due = check_due(found, model, rows, range(39, 250, hop), stream)
     assert found.counts[due].min() > found.counts[~due].max() > 0
     state = state_bytes(model, stream, aligned=chip != "ATmega328P")
     assert 0 <= found.ram - state - 3 * converted < 4  # and the integers of a sample
     slots = len(rows[0]) if hop == 40 else 2 * len(rows[0])
-    assert found.ram < slots * found.scores.itemsize + 30
+    assert found.ram < slots * found.scores.itemsize + 38
 
 
-def check_due(found, model, rows, times):
+def check_due(found, model, rows, times, stream):
     """A chip answers at these times, as the emulator, bit for bit."""
     due = found.winners != NOT_DUE
     assert [*np.flatnonzero(due)] == [*times]
     scores = model.scores(rows).astype(found.scores.dtype)
     assert found.scores[due].tobytes() == scores.tobytes()
-    np.testing.assert_array_equal(found.winners[due], model.winners(rows))
+    wanted = stream.debounced(model.winners(rows))
+    np.testing.assert_array_equal(found.winners[due], wanted)
     return due
 
 
@@ -223,6 +265,7 @@ def check_due(found, model, rows, times):
 def test_every_target_in_c_has_the_stream(tool, tmp_path, target, width):
     """Its self-test passes, and its README calls what the header declares."""
     model, stream = streamed(width, 12, 5)
+    stream = replace(stream, votes=3, hold=1) if width else stream
     vectors = codegen.test_vectors(model, n=8)
     if not TARGETS[target].in_c:
         if model.number in TARGETS[target].numbers:
@@ -274,6 +317,12 @@ def test_what_cannot_be_a_stream_is_refused():
     model, stream = streamed(None, 40, 40)
     with pytest.raises(ExportError, match="hop=41 should be from 1 to 40"):
         Stream(CHANNELS, stream.columns, 41)
+    with pytest.raises(ExportError, match="votes=0 should be from 1 to 31"):
+        replace(stream, votes=0)
+    value, stream = streamed(None, 7, 3, regression=True)
+    with pytest.raises(ExportError, match="numbers are not debounced"):
+        emit_stream(value, "mdl", replace(stream, hold=1))
+    model, stream = streamed(None, 40, 40)
     with pytest.raises(ExportError, match="is no sample of a channel"):
         emit_stream(model, "mdl", Stream(CHANNELS, tuple("abc"), 1))
     apart, first = stream.ranges(model, {}), model.inputs[0].name

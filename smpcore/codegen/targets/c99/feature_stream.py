@@ -59,10 +59,11 @@ class FeatureStream(Stream):
     has_names: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, steps: Any, hop: int) -> FeatureStream:
+    def of(cls, steps: Any, hop: int, votes: int = 1, hold: int = 0) -> FeatureStream:
         """The stream of steps that made features."""
         columns = tuple(name for step in steps for name in step.samples)
-        return cls(tuple(step.channel for step in steps), columns, hop, tuple(steps))
+        channels = tuple(step.channel for step in steps)
+        return cls(channels, columns, hop, votes, hold, tuple(steps))
 
     def width(self, model: Any) -> int:
         """Samples are counted in 16 bits, whatever the model takes."""

@@ -57,12 +57,16 @@ def words_of_c(package: Package) -> dict[str, str]:
             "n_bytes": f"{state_bytes(model, stream):,}",
             "n_bytes_avr": f"{state_bytes(model, stream, aligned=False):,}",
             "channels": ", ".join(map(markdown, stream.channels)),
+            "votes": str(stream.votes),
+            "hold": str(stream.hold),
         }
     holds = package.holds | {"takes_floats" if taken.kind == "f" else "takes_integers"}
     if needs_conversion(model, stream):
         holds = package.holds | {"takes_numbers"}
     if stream and stream.has_names:
         holds.add("features")
+    if stream:
+        holds.add("debounced" if stream.debounces else "every_answer")
     words = chosen("c99/parts.in", words, holds)
     # A program that answers one row of the user's table, then tests itself.
     words["middles"] = "\n".join(

@@ -429,8 +429,13 @@ def _stream_words(c: Source, words: dict[str, Any], stream: Any) -> dict[str, An
         "rules_end": "" if width else FLOAT_RULES_END,
     }
     if not model.is_regression:
-        winners = [f"    {_numbers(model.winners(rows))}"]
-        tables.append(_table(c, f"{c.index} @_due_class[{_WINDOWS}]", winners))
+        answers = {"due_class": model.winners(rows)}
+        if stream.debounces:
+            answers["debounced"] = stream.debounced(answers["due_class"])
+        for name, values in answers.items():
+            lines = [f"    {_numbers(values)}"]
+            tables.append(_table(c, f"{c.index} @_{name}[{_WINDOWS}]", lines))
+    words |= {"debounces": stream.debounces, "const": "const " * (not stream.debounces)}
     words["try_window"] = c.text("try window", words, "selftest")
     return words | {"tables": "\n".join(tables)}
 

@@ -35,6 +35,9 @@ from smpcore.codegen.targets.c99.source import (
 from smpcore.codegen.templates import filled, section
 from smpcore.errors import ExportError
 
+#: Most answers that debouncing looks back at, and that it waits after a change.
+MOST_VOTES, MOST_HOLD = 31, 255
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -48,11 +51,17 @@ class Stream:
         Columns of the training table, channel beside channel: a row is a window.
     hop : int
         Samples from the begin of a window to that of the next, 1 to `n_times`.
+    votes : int, default 1
+        Debouncing, see `debounced`: last answers of which a class needs more than half.
+    hold : int, default 0
+        Answers after a change that change nothing.
     """
 
     channels: tuple[str, ...]
     columns: tuple[str, ...]
     hop: int
+    votes: int = 1
+    hold: int = 0
     #: Whether the header names each input: there are few.
     has_names: ClassVar[bool] = False
 
@@ -62,6 +71,49 @@ class Stream:
                 f"hop={self.hop} should be from 1 to {self.n_times}, the samples of a "
                 "window."
             )
+        if not (1 <= self.votes <= MOST_VOTES and 0 <= self.hold <= MOST_HOLD):
+            raise ExportError(
+                f"votes={self.votes} should be from 1 to {MOST_VOTES}, and "
+                f"hold={self.hold} from 0 to {MOST_HOLD} answers."
+            )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What to know of it before it is used: plain JSON values."""
+        window = {"channels": [*self.channels], "window": self.n_times, "hop": self.hop}
+        return {**window, "votes": self.votes, "hold": self.hold}
+
+    @property
+    def debounces(self) -> bool:
+        """Whether single answers are told from those that stay."""
+        return self.votes > 1 or self.hold > 0
+
+    def debounced(self, classes: np.ndarray) -> np.ndarray:
+        """Answers that change only where most of the last answers do.
+
+        A class of more than half of the last `votes` answers, or of all where they are
+        fewer, takes the place of the one before; not in the `hold` answers after such
+        a change. The first answer counts at once.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_windows,)
+            Class index of each window, as ``model.winners`` gives it.
+
+        Returns
+        -------
+        ndarray of shape (n_windows,)
+        """
+        steady, held, answers = np.array(classes), 0, np.asarray(classes)
+        for k in range(1, len(answers)):
+            values, n = np.unique(
+                answers[max(k + 1 - self.votes, 0) : k + 1], return_counts=True
+            )
+            winner = values[n.argmax()]
+            changes = not held and 2 * n.max() > n.sum() and winner != steady[k - 1]
+            steady[k] = winner if changes else steady[k - 1]
+            held = self.hold if changes else max(held - 1, 0)
+        return steady
 
     @property
     def n_times(self) -> int:
@@ -295,11 +347,22 @@ def _filled(
         "channels": input_names(c, [(one, stream.note(c, one)) for one in samples]),
         "quantise": "",
         "gaps": "",
+        "declared": "",
         "clear": section("c99/stream.c.in", "clear", {}),
     }
     if stream.has_names:
         words["gaps"] = section("c99/parts.in", "gaps", words).removesuffix("\n")
     words["before"], words["members"], code = stream.code(c, words)
+    if stream.debounces:
+        if model.is_regression:
+            raise ExportError(
+                "Answers that are numbers are not debounced; set votes=1 and hold=0."
+            )
+        words |= {"index": c.index, "votes": stream.votes, "hold": stream.hold}
+        for name in ("declared", "kept"):
+            words[name] = section("c99/debounced.c.in", name, words)
+        words["members"] += words["kept"]
+        code += c.text("code", words, "debounced.c")
     return c, words, code
 
 
