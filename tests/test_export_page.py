@@ -440,6 +440,7 @@ def test_a_card_says_what_a_model_is_good_for():
     made, form = _made("int8", data="breast_cancer", method="smallk")
     card = json.loads(_files(made, form)["mdl_card.json"])
     assert card["data"]["digest"] == made.data.dataset.digest
+    assert card["link"] == {"data": "breast_cancer", "method": "smallk"}
     assert card["classes"] == ["benign", "malignant"]
     assert card["operating_point"]["outcome"] == "malignant"
     rows = made.data.split.validation

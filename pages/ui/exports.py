@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.state import links
 from pages.state.host import resolve
 from smpcore import PrototypeModel, SmpcoreError, codegen, compile_model, export
 from smpcore.evaluation import RegressionScores, Scores
@@ -168,6 +169,8 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
         **({"question": f"{asks.title}? {asks.rule}"} if asks else {}),
         **({"rows_weighted_by": column} if (column := data.dataset.weight) else {}),
         "forbidden": list(choice.forbidden),
+        # A state file has the same; "mine" is the key to a visitor's own table.
+        "link": {k: one for k, one in links.write_url(choice).items() if k != "mine"},
         "method": context.method.title,
         "parameters": context.values,
         "objective": float(estimator.objective_),

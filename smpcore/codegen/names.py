@@ -190,8 +190,8 @@ def markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]#|<>&~!:@$])", r"\\\1", line)
 
 
-#: Hexadecimal digits of an ID.
-_DIGITS = 8
+#: Hexadecimal digits of an ID, and what stands before them in a program.
+_DIGITS, ID_MARKER = 8, "smpcore:"
 
 
 def model_id(model: Any) -> str:

@@ -165,6 +165,7 @@ class Package:
             "id": self.id,
             "what": self.what,
             "data": known.get("data", {}),
+            "link": known.get("link", {}),  # python -m smpcore.codegen goes by it
             "classes": None if model.is_regression else [*model.source.labels],
             "operating_point": known.get("operating_point", {}),
             "as_exported": known.get("as_exported", {}),
@@ -257,7 +258,7 @@ def readme(package: Package, use: str, paths: Iterable[str], in_c: bool) -> str:
     told = {
         "accuracy in 64-bit floats" if name == "accuracy" else name: value
         for name, value in source.provenance.items()
-        if name not in ("as_exported", "constant_in_training")
+        if name not in ("as_exported", "constant_in_training", "link")
     }
     origin = [map(markdown, fact) for fact in _facts(told)]
     words["origin"] = _rows(origin or [("provenance", "not given")])

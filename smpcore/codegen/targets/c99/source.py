@@ -18,6 +18,7 @@ from smpcore.codegen.constants import Tables, has_tables
 from smpcore.codegen.describe import SCHEMA
 from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
 from smpcore.codegen.names import (
+    ID_MARKER,
     c_float,
     c_string,
     check_prefix,
@@ -73,6 +74,7 @@ def header(c: Source, named: bool) -> str:
         missing = "NAN: missing, counts as a typical training value."
     words = {
         "id": model_id(model),
+        "marker": ID_MARKER,
         "format": SCHEMA,
         "version": library_version(),
         "interface": f"0x{interface_id(model)}UL",
@@ -318,7 +320,8 @@ def finished(files: Mapping[str, str], model: Any, prefix: str) -> dict[str, byt
 def _source(c: Source) -> str:
     code = row_code(c)
     rules = "" if c.model.is_integer else f"\n#include <float.h>\n{FLOAT_RULES}"
-    parts = [preamble(c, code.sizes, rules), c.arrays(), code.functions]
+    named = c.text("id", {"marker": ID_MARKER, "id": model_id(c.model)}, "files")
+    parts = [preamble(c, code.sizes, rules), named, c.arrays(), code.functions]
     parts += answer_functions(c, code)
     if c.model.probability is not None:
         parts += probability_functions(c)
