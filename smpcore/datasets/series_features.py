@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 #: Features of a channel beside its bands.
-PLAIN = ("mean", "standard deviation", "zero crossings", "minimum", "maximum")
+PLAIN = (
+    *("mean", "standard deviation", "zero crossings", "minimum", "maximum"),
+    *("RMS", "variance", "range", "mean crossings", "jerk"),
+)
 _BAND = "band "
 #: Bits behind the point: of the factor of a band's recursion, its sine, its window.
 FACTOR_BITS, SINE_BITS, WINDOW_BITS = 24, 24, 16
@@ -45,8 +48,10 @@ def feature_names(n_times: int) -> list[str]:
     Returns
     -------
     list of str
-        "band c" is the strength around c cycles in a window, half of it from 0.6 c to
-        1.4 c, none of it of a constant or from 2 c on.
+        "mean crossings" are those of the window's mean, which needs all of its samples
+        at once; "jerk" is the mean size of the change from sample to sample; "band c"
+        is the strength around c cycles in a window, half of it from 0.6 c to 1.4 c,
+        none of it of a constant or from 2 c on.
     """
     cycles = (2**k for k in range(1, n_times.bit_length()))
     bands = [c for c in cycles if 2 * n_times // c in _BLOCK]
@@ -79,9 +84,14 @@ def scale(name: str, n_times: int, count: float) -> np.float32:
     """What a feature is per whole number that stands for it."""
     if (constants := band(name, n_times)) is not None:
         return np.float32(4 * count / (constants.block * constants.n_blocks**0.5))
-    if name == "zero crossings":
+    if name.endswith("crossings"):
         return np.float32(1)
-    return np.float32(count if name in ("minimum", "maximum") else count / n_times)
+    if name == "variance":
+        return np.float32((count / n_times) ** 2)
+    if name == "jerk":
+        return np.float32(count / max(n_times - 1, 1))
+    is_value = name in ("minimum", "maximum", "range")
+    return np.float32(count if is_value else count / n_times)
 
 
 def counts(samples: np.ndarray, count: float) -> np.ndarray:
@@ -109,10 +119,16 @@ def series_features(samples: np.ndarray, names: list[str], count: float) -> np.n
         Numbers that 32-bit floats hold; NaN where a sample is missing.
     """
     q, n = counts(samples, count), samples.shape[1]
-    columns = [np.float32(_whole(q, name)) * scale(name, n, count) for name in names]
+    columns = [_float32(_whole(q, name)) * scale(name, n, count) for name in names]
     features = np.column_stack(columns).astype(np.float64)
     features[np.isnan(samples).any(axis=1)] = np.nan
     return features
+
+
+def _float32(whole: np.ndarray) -> np.ndarray:
+    """32-bit floats of whole numbers; from 2**32 on of both halves, as in C."""
+    halves = np.float32(whole >> 32) * np.float32(2**32) + np.float32(whole % 2**32)
+    return np.where(whole < 2**32, np.float32(whole), halves)
 
 
 def _whole(q: np.ndarray, name: str) -> np.ndarray:
@@ -122,10 +138,18 @@ def _whole(q: np.ndarray, name: str) -> np.ndarray:
         return _strength(q, constants)
     if name == "mean":
         return q.sum(axis=1)
-    if name == "standard deviation":
-        return _root(n * (q * q).sum(axis=1) - q.sum(axis=1) ** 2)
-    if name == "zero crossings":
-        return np.count_nonzero(np.diff(q < 0, axis=1), axis=1)
+    if name in ("standard deviation", "variance"):
+        spread = n * (q * q).sum(axis=1) - q.sum(axis=1) ** 2
+        return spread if name == "variance" else _root(spread)
+    if name == "RMS":
+        return _root(n * (q * q).sum(axis=1))
+    if name.endswith("crossings"):
+        level = q.sum(axis=1, keepdims=True) if name == "mean crossings" else 0
+        return np.count_nonzero(np.diff(n * q < level, axis=1), axis=1)
+    if name == "jerk":
+        return np.abs(np.diff(q, axis=1)).sum(axis=1)
+    if name == "range":
+        return np.ptp(q, axis=1)
     return q.min(axis=1) if name == "minimum" else q.max(axis=1)
 
 

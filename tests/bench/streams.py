@@ -35,6 +35,8 @@ def main(*chips: str) -> None:
         for kind, names in _NAMES.items():
             made = featured(16, *shape, [*names(shape[0])], density=1.0)
             _print(f"features {shape}, {kind}", *made, chips)
+    for name in feature_names(128):  # of each channel this one alone
+        _print(f"feature {name}", *featured(16, 128, 16, [name], density=1.0), chips)
 
 
 def _print(about: str, model, stream, chips) -> None:

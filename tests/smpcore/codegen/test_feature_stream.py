@@ -18,7 +18,12 @@ from smpcore.codegen import (
 from smpcore.codegen.targets.c99.stream import state_bytes
 from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
 from smpcore.datasets.columns import cells
-from smpcore.datasets.series_features import counts, feature_names, series_features
+from smpcore.datasets.series_features import (
+    PLAIN,
+    counts,
+    feature_names,
+    series_features,
+)
 from smpcore.errors import DatasetError, ExportError
 from tests.smpcore.codegen.models import one_value, random_linear
 from tests.smpcore.codegen.test_stream import (
@@ -94,6 +99,15 @@ def test_features_are_what_their_names_say():
     np.testing.assert_allclose(found["standard deviation"], q.std(axis=1), **close)
     np.testing.assert_allclose(found["minimum"], q.min(axis=1), **close)
     np.testing.assert_allclose(found["maximum"], q.max(axis=1), **close)
+    np.testing.assert_allclose(found["range"], q.max(axis=1) - q.min(axis=1), **close)
+    np.testing.assert_allclose(found["variance"], q.var(axis=1), **close)
+    np.testing.assert_allclose(found["RMS"] ** 2, (q**2).mean(axis=1), **close)
+    sizes = np.abs(q[:, 1:] - q[:, :-1])
+    np.testing.assert_allclose(found["jerk"], sizes.mean(axis=1), **close)
+    sides = np.sign(q - q.mean(axis=1, keepdims=True))
+    turns = (sides[:, 1:] * sides[:, :-1] < 0).sum(axis=1)
+    np.testing.assert_array_equal(found["mean crossings"], turns)
+    assert turns.max() > 3
     crossed = (np.sign(q + 1e-9)[:, 1:] != np.sign(q + 1e-9)[:, :-1]).sum(axis=1)
     np.testing.assert_array_equal(found["zero crossings"], crossed)
     assert crossed.max() > 3
@@ -111,7 +125,7 @@ def test_features_are_what_their_names_say():
 @pytest.mark.parametrize("n_times", [8, 100, 1000])
 def test_no_signal_leaves_the_numbers_of_c(n_times):
     """The worst signal of each band: full scale, with the signs of its response."""
-    for name in feature_names(n_times)[5:]:
+    for name in feature_names(n_times)[len(PLAIN) :]:
         block = 2 * n_times // int(name.split()[1])
         angle = 4 * np.pi / block
         worst = np.sign(np.sin(angle * np.arange(block, 0, -1)))
@@ -204,10 +218,12 @@ def test_a_ring_has_the_channels_in_use_alone(tool):
 
 def test_a_program_has_only_what_its_features_need(tool):
     samples, cases = movements(1500, seed=1)[0], []
-    for name in ("mean", "zero crossings", "maximum", "band 4"):
+    numbers = {"mean": 1, "zero crossings": 1, "maximum": 1, "band 4": 4, "RMS": 1}
+    numbers |= {"variance": 2, "range": 2, "jerk": 2, "mean crossings": 50}
+    for name, n in numbers.items():
         model, stream = featured(None, 50, 50, [name], density=1.0)
         cases.append(asked(model, stream, samples))
-        slots = len(model.inputs) * (4 if "band" in name else 1)
+        slots = len(model.inputs) * n
         header = emit_stream(model, "mdl", stream)["mdl_stream.h"].decode()
         assert f"#define MDL_STREAM_SLOTS {slots} " in header
     check(tool("gcc"), cases)

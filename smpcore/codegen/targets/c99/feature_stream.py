@@ -39,10 +39,24 @@ _SHARED = ("hann", "kept_channel")
 _PARTS = {
     "mean": "mean",
     "standard deviation": "deviation",
+    "variance": "variance",
+    "RMS": "rms",
     "zero crossings": "crossings",
-    "minimum": "least",
-    "maximum": "most",
+    "mean crossings": "turns",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "range": "range",
+    "jerk": "jerk",
 }
+#: What is known of a window -> parts that read it; each channel has it once.
+_SUMS = {
+    "sum": ("mean", "deviation", "variance", "turns"),
+    "squares": ("deviation", "variance", "rms"),
+    "least": ("minimum", "range"),
+    "most": ("maximum", "range"),
+}
+#: Parts that keep numbers of their own while samples come, and how many.
+_NUMBERS = {"crossings": 1, "jerk": 2, "band": 4}
 
 
 @dataclass(frozen=True)
@@ -69,10 +83,9 @@ class FeatureStream(Stream):
         """Samples are counted in 16 bits, whatever the model takes."""
         return 16
 
-    @property
-    def has_ring(self) -> bool:
-        """Whether samples wait for several windows."""
-        return self.hop < self.n_times
+    def has_ring(self, model: Any) -> bool:
+        """Whether samples wait: for several windows, or for the mean of theirs."""
+        return self.hop < self.n_times or "turns" in self._used(model)
 
     def ranges(
         self, model: Any, ranges: Mapping[str, SensorRange]
@@ -131,22 +144,25 @@ class FeatureStream(Stream):
         used, tables = self._used(model), {}
         # Where a sample has its channels: in a ring are those in use alone.
         kept = np.arange(len(self.steps))
-        if self.has_ring:
+        if self.has_ring(model):
             kept = np.unique([one[1] for part in used.values() for one in part])
             tables["kept_channel"] = smallest(kept)
-        summed = [*used.get("mean", ()), *used.get("deviation", ())]
-        sums = sorted({channel for _, channel, _ in summed})
-        if sums:
-            tables["sum_channel"] = smallest(np.searchsorted(kept, sums))
+        sums = {}
+        for name, parts in _SUMS.items():
+            read = {one[1] for part in parts for one in used.get(part, ())}
+            if read:
+                sums[name] = sorted(read)
+                tables[f"{name}_channel"] = smallest(np.searchsorted(kept, sums[name]))
         for part, features in used.items():
             places, channels, names = zip(*features, strict=True)
             of = [(n, self.n_times, self.steps[c].count) for _, c, n in features]
             tables[f"{part}_input"] = smallest(np.array(places))
             tables[f"{part}_scale"] = np.array([scale(*one) for one in of])
-            if part != "mean":
+            if part in _NUMBERS or part == "turns":
                 tables[f"{part}_channel"] = smallest(np.searchsorted(kept, channels))
-            if part in ("mean", "deviation"):
-                tables[f"{part}_place"] = smallest(np.searchsorted(sums, channels))
+            for name in (name for name, parts in _SUMS.items() if part in parts):
+                table = np.searchsorted(sums[name], channels)
+                tables[f"{part}_of_{name}"] = smallest(table)
             if part == "band":
                 constants = np.array([band(name, self.n_times) for name in names])
                 blocks = tables["band_block"] = constants[:, 0].astype(np.uint16)
@@ -160,21 +176,20 @@ class FeatureStream(Stream):
     def n_slots(self, model: Any) -> int:
         """Samples in the ring, or numbers that are kept of the window under way."""
         tables = self.tables(model)
-        if self.has_ring:
+        if self.has_ring(model):
             return self.n_times * len(tables["kept_channel"])
-        n = {part: len(features) for part, features in self._used(model).items()}
-        n["sum"] = len(tables.get("sum_channel", ()))
-        return sum(n.values()) - n.get("mean", 0) + 3 * n.get("band", 0)
+        kept = dict.fromkeys(_SUMS, 1) | _NUMBERS
+        return sum(n * len(tables.get(f"{p}_channel", ())) for p, n in kept.items())
 
     def stack_bytes(self, model: Any) -> int:
         """Bytes of the inputs, the floats that integers are made of, and a window."""
         size = model.types[0].itemsize + 4 * model.is_integer
         window = struct_bytes(model, self)["struct mdl_stream_window"]
-        return len(model.inputs) * size + self.has_ring * window
+        return len(model.inputs) * size + self.has_ring(model) * window
 
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
         """What stands before the struct, its members, and the functions."""
-        whole, ring = c.model.is_integer, self.has_ring
+        whole, ring = c.model.is_integer, self.has_ring(c.model)
         tables = {name: one for name, one in c.tables.items() if name not in _SHARED}
         sizes = {name.split("_")[0]: len(table) for name, table in tables.items()}
         kept = c.tables.get("kept_channel", ())
@@ -196,7 +211,7 @@ class FeatureStream(Stream):
         if "band" in sizes:
             begin = c.fetch("band_begin", "k")
             words["hann"] = c.fetch("hann", f"{begin} + left")
-        has_roots = {"band", "deviation"} & {*sizes}
+        has_roots = {"band", "deviation", "rms"} & {*sizes}
         words["root"] = c.text("root", words, _FILE) if has_roots else ""
         parts = [words | self._part(c, words, part, n) for part, n in sizes.items()]
         for role in _ROLES:
@@ -216,6 +231,8 @@ class FeatureStream(Stream):
         return {
             "part": part,
             part: True,
+            "spread": part in ("deviation", "variance"),
+            "online": part in _SUMS or part in _NUMBERS,
             "n": n,
             "extreme": part in ("least", "most"),
             "beyond": "<" if part == "least" else ">",
