@@ -36,8 +36,9 @@ _HELP = (
     "A model then learns from these numbers of each channel, not from its samples, and "
     "Export has C that computes them from one sample at a time, bit for bit the same. "
     "Samples are counted in whole numbers. Features of a bundled table make a copy of "
-    "it, which is yours. A band is the strength around so many "
-    "cycles per series, by Goertzel's recursion."
+    "it, which is yours. A band is the strength around so many cycles per series, by "
+    "Goertzel's recursion; a correlation is with the next channel, jerk the mean size "
+    "of the change from sample to sample."
 )
 
 

@@ -205,6 +205,11 @@ class CleaningStep:
 Steps = tuple[CleaningStep, ...]
 
 
+def _samples(frame: pd.DataFrame, step: CleaningStep) -> np.ndarray:
+    """Samples of the channel of a step, a row for each of the table."""
+    return np.column_stack([as_numbers(frame[name]) for name in step.samples])
+
+
 def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFrame:
     """Clean a table; doing so twice changes nothing more.
 
@@ -222,10 +227,14 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
         is missing. Columns without a step are shared, not copied.
     """
     cleaned: dict[str, pd.Series] = {}
+    steps = list(steps)
+    series = [s for s in steps if s.features and {*s.samples} <= {*frame}]
+    following = dict(zip(series, [*series[1:], *series[:1]], strict=True))
     for step in steps:
-        if step.features and set(step.samples) <= set(frame):
-            samples = np.column_stack([as_numbers(frame[n]) for n in step.samples])
-            values = series_features(samples, [*step.features], step.count)
+        if step in following:
+            pairs = [(_samples(frame, s), s.count) for s in (step, following[step])]
+            (samples, count), other = pairs
+            values = series_features(samples, [*step.features], count, other)
             cleaned |= dict(zip(step.feature_columns, values.T, strict=True))
         elif step.column in frame:
             if step.second_column:

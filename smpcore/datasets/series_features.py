@@ -11,9 +11,11 @@ import numpy as np
 #: Features of a channel beside its bands.
 PLAIN = (
     *("mean", "standard deviation", "zero crossings", "minimum", "maximum"),
-    *("RMS", "variance", "range", "mean crossings", "jerk"),
+    *("RMS", "variance", "range", "mean crossings", "jerk", "correlation"),
 )
 _BAND = "band "
+#: Bits behind the point of a correlation.
+_SHARE_BITS = 15
 #: Bits behind the point: of the factor of a band's recursion, its sine, its window.
 FACTOR_BITS, SINE_BITS, WINDOW_BITS = 24, 24, 16
 #: Samples of a block of a band: more would need more than 32 bits, fewer hear nothing.
@@ -49,7 +51,8 @@ def feature_names(n_times: int) -> list[str]:
     -------
     list of str
         "mean crossings" are those of the window's mean, which needs all of its samples
-        at once; "jerk" is the mean size of the change from sample to sample; "band c"
+        at once; "jerk" is the mean size of the change from sample to sample;
+        "correlation" is with the next channel, of the last one with the first; "band c"
         is the strength around c cycles in a window, half of it from 0.6 c to 1.4 c,
         none of it of a constant or from 2 c on.
     """
@@ -86,6 +89,8 @@ def scale(name: str, n_times: int, count: float) -> np.float32:
         return np.float32(4 * count / (constants.block * constants.n_blocks**0.5))
     if name.endswith("crossings"):
         return np.float32(1)
+    if name == "correlation":
+        return np.float32(2.0**-_SHARE_BITS)
     if name == "variance":
         return np.float32((count / n_times) ** 2)
     if name == "jerk":
@@ -102,7 +107,12 @@ def counts(samples: np.ndarray, count: float) -> np.ndarray:
     return np.nan_to_num(np.clip(scaled, -(2**15), 2**15 - 1)).astype(np.int64)
 
 
-def series_features(samples: np.ndarray, names: list[str], count: float) -> np.ndarray:
+def series_features(
+    samples: np.ndarray,
+    names: list[str],
+    count: float,
+    following: tuple[np.ndarray, float] | None = None,
+) -> np.ndarray:
     """Features of a channel in each row.
 
     Parameters
@@ -112,6 +122,8 @@ def series_features(samples: np.ndarray, names: list[str], count: float) -> np.n
         Some of `feature_names`.
     count : float
         Value of one count.
+    following : tuple of ndarray and float, optional
+        Samples of the next channel, and value of their count. Default: the same.
 
     Returns
     -------
@@ -119,10 +131,30 @@ def series_features(samples: np.ndarray, names: list[str], count: float) -> np.n
         Numbers that 32-bit floats hold; NaN where a sample is missing.
     """
     q, n = counts(samples, count), samples.shape[1]
-    columns = [_float32(_whole(q, name)) * scale(name, n, count) for name in names]
+    others, other_count = following or (samples, count)
+    whole = {name: _whole(q, name) for name in names if name != "correlation"}
+    if "correlation" in names:
+        whole["correlation"] = _correlation(q, counts(others, other_count))
+    columns = [_float32(whole[name]) * scale(name, n, count) for name in names]
     features = np.column_stack(columns).astype(np.float64)
     features[np.isnan(samples).any(axis=1)] = np.nan
+    gone = np.isnan(others).any(axis=1)
+    features[np.ix_(gone, np.array(names) == "correlation")] = np.nan
     return features
+
+
+def _correlation(q: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Correlations in steps of 2**-15, towards 0; 0 where a channel is constant."""
+    n = q.shape[1]
+    product = n * (q * others).sum(axis=1) - q.sum(axis=1) * others.sum(axis=1)
+    roots = (_whole(one, "standard deviation") for one in (q, others))
+    whole = np.prod([*roots], axis=0)
+    part = np.minimum(np.abs(product), whole)
+    share = np.zeros_like(part)
+    for _ in range(_SHARE_BITS + 1):  # digit by digit: no number takes 64 bits
+        digit = (part >= whole) & (whole > 0)
+        share, part = 2 * share + digit, 2 * (part - digit * whole)
+    return np.sign(product) * share
 
 
 def _float32(whole: np.ndarray) -> np.ndarray:

@@ -111,6 +111,13 @@ def test_features_are_what_their_names_say():
     crossed = (np.sign(q + 1e-9)[:, 1:] != np.sign(q + 1e-9)[:, :-1]).sum(axis=1)
     np.testing.assert_array_equal(found["zero crossings"], crossed)
     assert crossed.max() > 3
+    part, steps = np.linspace(-1, 1, len(q))[:, None], (samples, ["correlation"], 0.001)
+    other = 100 * part * samples + np.random.default_rng(0).normal(0, 50, q.shape)
+    (share,) = series_features(*steps, (other, 0.1)).T
+    wanted = [np.corrcoef(*pair)[0, 1] for pair in zip(samples, other, strict=True)]
+    np.testing.assert_allclose(share, wanted, atol=1e-3)
+    assert min(wanted) < -0.5 and max(wanted) > 0.5
+    assert not series_features(*steps, (np.ones_like(other), 1.0)).any()
     bands = [name for name in names if name.startswith("band")]
     assert bands == [f"band {2**k}" for k in range(1, 7)]
     for name in bands:
@@ -220,6 +227,7 @@ def test_a_program_has_only_what_its_features_need(tool):
     samples, cases = movements(1500, seed=1)[0], []
     numbers = {"mean": 1, "zero crossings": 1, "maximum": 1, "band 4": 4, "RMS": 1}
     numbers |= {"variance": 2, "range": 2, "jerk": 2, "mean crossings": 50}
+    numbers["correlation"] = 3
     for name, n in numbers.items():
         model, stream = featured(None, 50, 50, [name], density=1.0)
         cases.append(asked(model, stream, samples))

@@ -47,16 +47,17 @@ _PARTS = {
     "maximum": "maximum",
     "range": "range",
     "jerk": "jerk",
+    "correlation": "correlation",
 }
 #: What is known of a window -> parts that read it; each channel has it once.
 _SUMS = {
-    "sum": ("mean", "deviation", "variance", "turns"),
-    "squares": ("deviation", "variance", "rms"),
+    "sum": ("mean", "deviation", "variance", "turns", "correlation"),
+    "squares": ("deviation", "variance", "rms", "correlation"),
     "least": ("minimum", "range"),
     "most": ("maximum", "range"),
 }
 #: Parts that keep numbers of their own while samples come, and how many.
-_NUMBERS = {"crossings": 1, "jerk": 2, "band": 4}
+_NUMBERS = {"crossings": 1, "jerk": 2, "correlation": 1, "band": 4}
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,13 @@ class FeatureStream(Stream):
     def window_inputs(self, model: Any, samples: np.ndarray) -> np.ndarray:
         """Features of the windows as the model takes them; samples are counts."""
         times, columns = self.begins(len(samples)) + np.arange(self.n_times), {}
-        for channel, step in enumerate(self.steps):
-            values = samples[times, channel] * step.count
-            features = series_features(values, step.features, step.count)
+        pairs = [
+            (samples[times, c] * s.count, s.count) for c, s in enumerate(self.steps)
+        ]
+        for step, (values, count), other in zip(
+            self.steps, pairs, [*pairs[1:], pairs[0]], strict=True
+        ):
+            features = series_features(values, [*step.features], count, other)
             columns |= dict(zip(step.feature_columns, features.T, strict=True))
         rows = [columns[entry.name] for entry in model.source.inputs]
         return model.to_inputs(np.column_stack(rows))
@@ -145,11 +150,15 @@ class FeatureStream(Stream):
         # Where a sample has its channels: in a ring are those in use alone.
         kept = np.arange(len(self.steps))
         if self.has_ring(model):
-            kept = np.unique([one[1] for part in used.values() for one in part])
+            both = [one[1] for part in used.values() for one in part]
+            both += [self._next(one[1]) for one in used.get("correlation", ())]
+            kept = np.unique(both)
             tables["kept_channel"] = smallest(kept)
         sums = {}
         for name, parts in _SUMS.items():
             read = {one[1] for part in parts for one in used.get(part, ())}
+            if "correlation" in parts:
+                read |= {self._next(one[1]) for one in used.get("correlation", ())}
             if read:
                 sums[name] = sorted(read)
                 tables[f"{name}_channel"] = smallest(np.searchsorted(kept, sums[name]))
@@ -163,6 +172,12 @@ class FeatureStream(Stream):
             for name in (name for name, parts in _SUMS.items() if part in parts):
                 table = np.searchsorted(sums[name], channels)
                 tables[f"{part}_of_{name}"] = smallest(table)
+                if part == "correlation":
+                    table = np.searchsorted(sums[name], [*map(self._next, channels)])
+                    tables[f"{part}_with_{name}"] = smallest(table)
+            if part == "correlation":
+                others = np.searchsorted(kept, [*map(self._next, channels)])
+                tables[f"{part}_other"] = smallest(others)
             if part == "band":
                 constants = np.array([band(name, self.n_times) for name in names])
                 blocks = tables["band_block"] = constants[:, 0].astype(np.uint16)
@@ -172,6 +187,10 @@ class FeatureStream(Stream):
                 for k, name in ((2, "factor"), (3, "sine")):
                     tables[f"band_{name}"] = constants[:, k].astype(np.int32)
         return tables
+
+    def _next(self, channel: int) -> int:
+        """The channel that correlations of a channel are with."""
+        return (channel + 1) % len(self.steps)
 
     def n_slots(self, model: Any) -> int:
         """Samples in the ring, or numbers that are kept of the window under way."""
@@ -211,7 +230,10 @@ class FeatureStream(Stream):
         if "band" in sizes:
             begin = c.fetch("band_begin", "k")
             words["hann"] = c.fetch("hann", f"{begin} + left")
-        has_roots = {"band", "deviation", "rms"} & {*sizes}
+        has_roots = {"band", "deviation", "rms", "correlation"} & {*sizes}
+        words["correlate"] = ""
+        if "correlation" in sizes:
+            words["correlate"] = c.text("correlation", words, _FILE)
         words["root"] = c.text("root", words, _FILE) if has_roots else ""
         parts = [words | self._part(c, words, part, n) for part, n in sizes.items()]
         for role in _ROLES:
