@@ -24,7 +24,7 @@ from smpcore.codegen.names import (
     markdown,
     model_id,
 )
-from smpcore.codegen.targets.c99.source import emit_c99, selftest_files
+from smpcore.codegen.targets.c99.source import emit_c99, namespace, selftest_files
 from smpcore.codegen.targets.c99.stream import Stream, emit_stream
 from smpcore.codegen.templates import chosen, filled, filled_folder
 from smpcore.codegen.vectors import TestVectors
@@ -126,7 +126,10 @@ class Package:
         """The model as C: what goes into a program."""
         of = self.model, self.name
         files = emit_stream(*of, self.stream) if self.stream else emit_c99(*of)
-        return {name: text.decode() for name, text in files.items()}
+        sources: Files = {name: text.decode() for name, text in files.items()}
+        headers = [f"{self.name}.h", f"{self.name}_stream.h"]
+        own = {name: sources[name] for name in headers if name in sources}
+        return {**sources, f"{self.name}.hpp": namespace(*of, own)}
 
     @cached_property
     def tests(self) -> Files:

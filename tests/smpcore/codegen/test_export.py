@@ -32,6 +32,8 @@ from smpcore.codegen import (
 from smpcore.codegen.inputs import in_counts, table_in_counts
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.models import changed, every_kind, part
+from tests.smpcore.codegen.test_feature_stream import featured
+from tests.smpcore.codegen.test_stream import streamed
 from tests.smpcore.codegen.toolchain import (
     CommandFailed,
     bundle,
@@ -160,6 +162,34 @@ def test_two_models_of_each_kind_live_in_one_program_of_cpp(tool, tmp_path):
     command = [tool("g++"), "-x", "c++", "-std=c++98", "-ffp-contract=off", "-o", "all"]
     run(*command, *sources, cwd=tmp_path)
     run(tmp_path / "all")
+
+
+def test_a_namespace_of_cpp_has_every_function_of_a_header(tool, tmp_path):
+    streams = {
+        f"s{k}": Package(model, codegen.test_vectors(model, n=4), f"s{k}", stream)
+        for k, (model, stream) in enumerate([streamed(None, 7, 3), featured(8, 8, 8)])
+    }
+    for place, model in enumerate(every_kind().values()):
+        name = f"a{place}"
+        streams[name] = Package(model, codegen.test_vectors(model, n=4), name)
+    lines, flags = (
+        [],
+        "-std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only".split(),
+    )
+    for name, package in streams.items():
+        files = package.sources
+        write(tmp_path, {path: text.encode() for path, text in files.items()})
+        headers = [
+            path for path in files if re.fullmatch(rf"{name}(_stream)?\.h", path)
+        ]
+        text = "".join(map(files.get, headers))
+        called = {*re.findall(rf"\b{name}_(\w+)\([^()]*\);", text)}
+        assert {"predict", "check"} <= called
+        lines += [f'#include "{name}.hpp"']
+        lines += [f'static_assert(&{name}::{f} == &{name}_{f}, "");' for f in called]
+    lines.append("static s0::stream one; int main() { s0::stream_start(&one); }")
+    (tmp_path / "all.cpp").write_text("\n".join(lines))
+    run(tool("g++"), *flags, "all.cpp", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

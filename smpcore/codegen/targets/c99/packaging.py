@@ -79,5 +79,6 @@ def words_of_c(package: Package) -> dict[str, str]:
 
 def _sources_in_words(package: Package) -> str:
     """Files that go into a program."""
-    names = [f"`{n}`" for n in package.sources if not n.endswith("_inputs.c")]
+    optional = "_inputs.c", ".hpp"
+    names = [f"`{n}`" for n in package.sources if not n.endswith(optional)]
     return f"{', '.join(names[:-1])} and {names[-1]}"

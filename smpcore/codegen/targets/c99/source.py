@@ -40,7 +40,7 @@ from smpcore.codegen.targets.c99.common import (
     unsigned,
 )
 from smpcore.codegen.targets.c99.operations import row_code
-from smpcore.codegen.templates import filled, filled_folder
+from smpcore.codegen.templates import filled, filled_folder, section
 from smpcore.codegen.vectors import TestVectors, conversions, count_conversion
 from smpcore.errors import ExportError
 
@@ -304,6 +304,23 @@ def emit_c99(model: Any, prefix: str = "mdl", named: bool = True) -> dict[str, b
     if model.is_integer:
         files[f"{prefix}_quantise.c"] = quantise_source(c, model.inputs, model.width)
     return finished(files, model, prefix)
+
+
+def namespace(model: Any, prefix: str, headers: Mapping[str, str]) -> str:
+    """A header of C++ with all functions of others in a namespace."""
+    text = "".join(headers.values())
+    declared = re.findall(rf"^[a-z]\w* (?:char )?\*?{prefix}_(\w+)\(", text, re.M)
+    words = {
+        "head": head(model, prefix),
+        "name": prefix,
+        "M": prefix.upper(),
+        "includes": "".join(f'#include "{name}"\n' for name in headers),
+        "functions": "".join(
+            f"constexpr auto &{one} = ::{prefix}_{one};\n" for one in declared
+        ),
+        "stream": f"{prefix}_stream.h" in headers,
+    }
+    return section("c99/files.in", "namespace", words)
 
 
 def finished(files: Mapping[str, str], model: Any, prefix: str) -> dict[str, bytes]:
