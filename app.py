@@ -24,7 +24,10 @@ def _prepare() -> None:
 def _show_start() -> None:
     """What is being done, and first what a visitor has lost with the server before."""
     st.set_page_config(layout="wide")
-    if {"mine", "class"} & {*st.query_params}:
+    is_lost = {"mine", "class"} & {*st.query_params}
+    if is_lost and os.environ.get("SPE_STORE"):
+        st.info("The server was started anew. Your work comes back in a moment.")
+    elif is_lost:
         st.warning(
             "The server was started anew. Uploaded tables, drawings and classes were "
             "in its memory only and are gone: upload your table again on Data; a "

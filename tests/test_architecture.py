@@ -70,6 +70,7 @@ ALLOWED = {
         "msgspec",
         "pyarrow",
         "segno",
+        "cryptography",
         "starlette",  # what Streamlit's server is built on, and comes with it
         "google",  # its messages: protobuf
     },

@@ -33,7 +33,7 @@ VARIABLES = {
     "FORWARDED_ALLOW_IPS": "127.0.0.1",
     "STREAMLIT_SERVER_COOKIE_SECRET": "a secret text",
 }
-OF_FOLDERS = {"SPE_DATA", "SPE_LESSONS", "SPE_DASK"}
+OF_FOLDERS = {"SPE_DATA", "SPE_LESSONS", "SPE_DASK", "SPE_STORE"}
 OPTIONS = ["--server.address 0.0.0.0", "--server.xsrfCookieSameSite none"]
 
 
@@ -63,6 +63,7 @@ def served(tmp_path_factory, tool):
     cluster = Cluster(1)
     variables = VARIABLES | dict.fromkeys(OF_FOLDERS, str(folder))
     variables["SPE_DASK"] = cluster.address
+    variables["SPE_STORE"] = str(folder / "store")
     # Where a request to another machine would go.
     way_out = socket.create_server(("127.0.0.1", 0))
     way_out.setblocking(False)

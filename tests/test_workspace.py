@@ -34,7 +34,7 @@ def session(monkeypatch):
     state = Session()
     monkeypatch.setattr(streamlit, "session_state", {"session": state})
     monkeypatch.setattr(visitors, "browser", lambda: "b")
-    monkeypatch.setattr(workspace, "_files", Store(seconds=KEEP_SECONDS, size=len))
+    monkeypatch.setattr(workspace, "_files", Store(seconds=KEEP_SECONDS))
     return state
 
 
@@ -125,7 +125,7 @@ def test_what_an_author_states_comes_back_but_not_by_a_link(session):
     workspace.put(state_file.read(content), session.choice)
     assert session.stated == {"moons": {"ethics": nasty}, "iris": {"use": "stays"}}
     workspace.keep(session.choice)
-    assert b"cmd" in workspace._files.get("b")
+    assert b"cmd" in workspace._files.get("b").state
 
 
 def test_a_table_of_another_name_takes_over_what_was_stated(session):

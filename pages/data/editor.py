@@ -10,7 +10,7 @@ import streamlit as st
 from pages.state import session, table_store, widget_state
 from pages.state.app_figure import set_values
 from pages.state.session import Live
-from pages.ui import files
+from pages.ui import files, workspace
 from pages.ui.text import message
 from pages.work import cache, sources, visitors
 from smpcore import Dataset, SmpcoreError
@@ -181,6 +181,7 @@ def forget() -> None:
     session.forget_results()  # whatever was found for a table may hold its rows
     visit.editions["uploads"] += 1
     files.delete()
+    workspace.forget()
     visitors.drop_files()
     visitors.drop_callbacks()
     start = {"data": Choice.data, "token": "", "others": (), "view": {}}

@@ -20,6 +20,7 @@ from pages.ui import files
 from pages.ui.elements import problems_shown, table
 from pages.ui.files import read_file, stop_reading
 from pages.ui.text import escape_markdown, message, short_label
+from pages.work import disk_store
 from pages.work.tasks import Task
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import (
@@ -98,11 +99,10 @@ def uploads() -> None:
         "Your table: CSV, Excel, SPSS, Stata, SAS, JSON, Parquet, ...; series: also "
         ".ts; matrices: .npz; images: .npz, or a .zip with a folder for each class",
         key=f"upload_{number}",
-        help="It stays in the memory of this server for 30 minutes after your last "
-        "visit, only your browser can see it, and Delete removes it at once. Read are "
-        f"{', '.join(TABLE_FORMATS)}, also packed as .zip, .gz, .bz2, .xz or .zst. "
-        "A table above 50 MB may fit as Parquet; matrices as float32, one triangle of "
-        "each (np.tril), saved by numpy.savez_compressed.",
+        help=f"{_storage()}, only your browser can see it, and Delete removes it at "
+        f"once. Read are {', '.join(TABLE_FORMATS)}, also packed as .zip, .gz, .bz2, "
+        ".xz or .zst. A table above 50 MB may fit as Parquet; matrices as float32, one "
+        "triangle of each (np.tril), saved by numpy.savez_compressed.",
     )
     test = right.file_uploader(
         "Separate test file (optional)",
@@ -120,6 +120,14 @@ def uploads() -> None:
     if series is not None:
         _once(_READ, _READING, file, series, partial(_table, file))
     _once(_READ_TEST, _READING_TEST, test, {}, partial(_with_test, test))
+
+
+def _storage() -> str:
+    """Where a table is and for how long, as its visitor should know before."""
+    where = "in the memory of this server"
+    if disk_store.is_used():
+        where = "on this server, encrypted with a key that only your browser has,"
+    return f"It stays {where} for {table_store.stay()} after your last visit"
 
 
 def _forget_settings(name: str) -> None:

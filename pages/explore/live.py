@@ -20,6 +20,7 @@ from pages.state import lesson_files, lesson_run, session, undo
 from pages.state.app_figure import AppFigure
 from pages.state.host import HOST
 from pages.state.session import Live
+from pages.ui import workspace
 from pages.work import slots
 from smpcore import SmpcoreError
 from smpcore.datasets import list_names
@@ -190,5 +191,6 @@ def _follow(
     if not message.dragging:
         live.released = context.choice
         session.show_address(context.choice)
+        workspace.keep(context.choice)
     for text in live.cautions:
         notices.append({"level": "warning", "text": text})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import streamlit as st
 
-from pages.state import links
+from pages.state import links, table_store
 from pages.state.host import resolve, validated, with_data_here
 from pages.work import visitors
 from pages.work.tasks import Task
@@ -203,6 +203,7 @@ def get() -> Session:
         query = st.query_params.to_dict()
         live = Live(present=query.pop("present", "") == "1")
         lesson = {name: query.pop(name)[:100] for name in LESSON_LINK if name in query}
+        table_store.look_again({query.get("mine", "")})
         choice, notices = links.read_url(query or FIRST)
         changes = links.read_controls(query)
         visit = Session(choice, notices, changes, live=live, lesson_link=lesson)

@@ -1,23 +1,25 @@
-"""What a visitor uploads or draws: in memory only, for that visitor only.
+"""What a visitor uploads or draws: in memory, for that visitor only.
 
 A table is kept under an unguessable token that stands in the visitor's own URL, and
 is given out only to the browser that brought it. It is forgotten half an hour after
 the last visit, or earlier when the budget is needed (of this visitor, or of all: then
 the table of whoever keeps most), or at once on Delete. Each keeps its place in the
-lists of data.
+lists of data. Where the operator has a store, it comes back from there.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
-from pages.work import cache, visitors
+from pages.work import cache, disk_store, packing, visitors
 from pages.work.store import KEEP_SECONDS, Store
 from smpcore import Dataset, SmpcoreError
-from smpcore.datasets import Split
+from smpcore.datasets import Split, join_columns
 from smpcore.live import MINE, Choice
 
 BUDGET_BYTES = 1_000_000_000
@@ -56,13 +58,52 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
         token = secrets.token_urlsafe(16)
     elif before.dataset is dataset and before.split is split:
         return token  # and what was made from it stays
-    _tables.put(token, Table(dataset, split), owner)
+    table = Table(dataset, split)
+    _tables.put(token, table, owner)
+    disk_store.put(token, partial(_packed, table))
     return token
 
 
 def find(token: str) -> Table | None:
-    """A table of this visitor, if it is here."""
-    return _tables.get(token, visitors.owner())
+    """A table of this visitor, if it is here or in the server's store."""
+    owner = visitors.owner()
+    table = _tables.get(token, owner)
+    if table is None and token and (data := disk_store.get(token)):
+        table = _unpacked(data)
+        _tables.put(token, table, owner)
+    return table
+
+
+class _Parts(NamedTuple):
+    """A table with each of its columns once: see `join_columns`."""
+
+    values: Dataset
+    same: set[str]
+    names: list[str]
+    split: Split | None
+
+
+def _packed(table: Table) -> bytes:
+    _, parts = table.dataset.__reduce__()
+    return packing.pack((*parts, table.split))
+
+
+def _unpacked(data: bytes) -> Table:
+    parts = packing.unpack(data, _Parts)
+    values = {one.name: getattr(parts.values, one.name) for one in fields(Dataset)}
+    return Table(join_columns(values, parts.same, parts.names), parts.split)
+
+
+def look_again(tokens: Iterable[str]) -> None:
+    """Forget what another server has changed or deleted since it was here."""
+    for token in tokens:
+        if disk_store.is_stale(token):
+            _tables.pop(token, visitors.owner())
+
+
+def stay() -> str:
+    """How long a table stays after its visitor's last visit, in words."""
+    return "24 hours" if disk_store.is_used() else "30 minutes"
 
 
 def visit(token: str) -> Table:
@@ -72,19 +113,21 @@ def visit(token: str) -> Table:
         raise SmpcoreError(
             "The table of this link is not on the server: uploads and drawings "
             "are shown only in the browser that brought them, and are forgotten "
-            "30 minutes after the last visit. Upload the file again on Data."
+            f"{stay()} after the last visit. Upload the file again on Data."
         )
     return table
 
 
 def seconds_left(token: str) -> float:
     """How long this visitor's table stays without a visit; this is none."""
-    return _tables.seconds_left(token, visitors.owner())
+    left = _tables.seconds_left(token, visitors.owner())
+    return disk_store.KEEP_SECONDS if disk_store.has(token) else left
 
 
 def delete(token: str) -> None:
     """Forget a table now, if it is this visitor's."""
     _tables.pop(token, visitors.owner())
+    disk_store.delete(token)
 
 
 #: Drawings that stay in the lists; the oldest goes first, an upload never.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 import streamlit as st
@@ -18,6 +19,7 @@ from pages.state import (
 )
 from pages.state.session import Live, Slot
 from pages.state.state_file import Pin, Saved
+from pages.state.undo import Step
 from pages.ui.elements import (
     close_dialog,
     download,
@@ -27,7 +29,7 @@ from pages.ui.elements import (
     want_dialog,
 )
 from pages.ui.text import message
-from pages.work import visitors
+from pages.work import disk_store, packing, visitors
 from pages.work.store import KEEP_SECONDS, Store
 from pages.work.studies import Entry
 from smpcore import Dataset, SmpcoreError
@@ -40,8 +42,32 @@ BUDGET_BYTES = 50_000_000
 
 #: What was said when the state of this table was opened.
 _OPENED_STATE = Slot[str]("opened_state")
-#: Browser -> its state file.
-_files = Store(BUDGET_BYTES, seconds=KEEP_SECONDS, size=len)
+
+
+class _LastVisit(NamedTuple):
+    """What a browser's last visit has beside its address, and which that was.
+
+    It is laid out where the same address is opened again; notes and counts, which are
+    in the bytes of a state file, with any.
+    """
+
+    state: bytes
+    link: dict[str, str]
+    tables: tuple[str, ...]
+    draft: str
+    undo: tuple[Step, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes: those of the file, and of points that were drawn."""
+        drawn = [step.points[0].n_bytes for step in self.undo if step.points]
+        return len(self.state) + sum(drawn)
+
+
+#: Browser -> what is kept of it.
+_files = Store(BUDGET_BYTES, seconds=KEEP_SECONDS, size=lambda last: last.size)
+#: Its name in the server's store.
+_VISIT = "visit"
 
 
 def current() -> Choice:
@@ -50,12 +76,52 @@ def current() -> Choice:
     choice = session.current()
     if not is_new and session.was_address_left():
         _follow_history(choice)
-    content = _files.get(visitors.browser())
-    if is_new and content:
-        saved = state_file.read(content)
-        _lay_out(saved)
-        session.put(replace(choice, opened=saved.opened))
+    if is_new and (last := _last_visit()):
+        _come_back(last, choice)
     return session.get().choice
+
+
+def _last_visit() -> _LastVisit | None:
+    """What is kept of this browser, by this server or in its store."""
+    name = visitors.browser()
+    if disk_store.is_stale(_VISIT):
+        _files.pop(name)
+    last = _files.get(name)
+    if last is None and (data := disk_store.get(_VISIT)):
+        last = packing.unpack(data, _LastVisit)
+        last = last._replace(undo=tuple(map(_with_tuples, last.undo)))
+        _files.put(name, last)
+    return last
+
+
+def _with_tuples(step: Step) -> Step:
+    """The step with tuples where lists were written."""
+    values = {
+        name: tuple(map(tuple, value)) if isinstance(value, list) else value
+        for name, value in step.choice.values.items()
+    }
+    return replace(step, choice=replace(step.choice, values=values))
+
+
+def _come_back(last: _LastVisit, choice: Choice) -> None:
+    visit, saved = session.get(), state_file.read(last.state)
+    _lay_out(saved)
+    table_store.look_again(last.tables)
+    tables = [one for one in last.tables if table_store.find(one) is not None]
+    at_hand = tuple(one for one in tables if one != choice.token)
+    session.put(replace(choice, opened=saved.opened, others=at_hand))
+    if last.link != _link(choice):
+        return
+    visit.live.undo = list(last.undo)
+    if last.draft and table_store.find(last.draft) is not None:
+        visit.draft = last.draft
+
+
+def _link(choice: Choice) -> dict[str, str]:
+    try:
+        return links.write_url(choice)
+    except SmpcoreError:  # its table is gone
+        return {}
 
 
 def _follow_history(choice: Choice) -> None:
@@ -77,26 +143,30 @@ def _follow_history(choice: Choice) -> None:
 
 def _is_same(one: Choice, other: Choice) -> bool:
     """Whether two choices have the same address."""
-    try:
-        return links.write_url(one) == links.write_url(other)
-    except SmpcoreError:  # the table of a step is gone
-        return False
+    return bool(link := _link(one)) and link == _link(other)
 
 
 def keep(choice: Choice) -> None:
-    """Keep notes, statements, pin and counts for this browser for half an hour."""
+    """Keep what is not in the address for this browser, and in the server's store."""
     saved = Saved(**_noted(), opened=choice.opened)
-    name = visitors.browser()
+    name, visit = visitors.browser(), session.get()
     if not name:
-        return
-    if not (saved.notes or saved.pinned or saved.opened or saved.stated):
-        _files.pop(name)
         return
     try:
         content = state_file.write(saved)
     except SmpcoreError:
         return  # more than a file may hold: what was kept before stays
-    _files.put(name, content)
+    undo = tuple(visit.live.undo)
+    last = _LastVisit(content, _link(choice), choice.user_tables, visit.draft, undo)
+    if last != _files.get(name):
+        _files.put(name, last)
+        disk_store.put(_VISIT, partial(packing.pack, last))
+
+
+def forget() -> None:
+    """Delete at once all that is kept of this browser; the end of a run keeps anew."""
+    _files.pop(visitors.browser())
+    disk_store.delete()
 
 
 def _noted() -> dict[str, Any]:

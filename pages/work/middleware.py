@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from pages.work import operation, visitors
+from pages.work import disk_store, operation, visitors
 
 log = logging.getLogger(__name__)
 
@@ -158,6 +158,7 @@ class Guard:
         self._app, self._is_loaded = app, is_loaded
         self._policy = policy()
         self._has_metrics = os.environ.get("SPE_METRICS") == "1"
+        self._has_store = disk_store.opened() is not None
         #: Tab -> bytes of its uploads that are still under way.
         self._coming: Counter[str] = Counter()
         #: Closed tab that has files -> when it was first seen closed.
@@ -179,7 +180,10 @@ class Guard:
             return await self._socket(scope, receive, send)
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        send = self._with_headers(send)
+        cookie = ""
+        if self._has_store and _opens_page(scope):
+            cookie = visitors.key_cookie(scope, disk_store.KEEP_SECONDS)
+        send = self._with_headers(send, cookie)
         if _READY.search(scope["path"]):
             problem = operation.unready(self._is_loaded)
             answer = visitors.PlainTextResponse(
@@ -329,7 +333,7 @@ class Guard:
         known = {*visitors.held_bytes(), *self._coming}
         self._addresses = {n: at for n, at in self._addresses.items() if n in known}
 
-    def _with_headers(self, send: Send) -> Send:
+    def _with_headers(self, send: Send, cookie: str = "") -> Send:
         """Tell browsers what pages may load, and who may show them in a frame."""
 
         async def send_headers(message: Message) -> None:
@@ -337,6 +341,8 @@ class Guard:
                 message.setdefault("headers", [])
                 headers = visitors.MutableHeaders(scope=message)
                 headers["x-content-type-options"] = "nosniff"
+                if cookie:
+                    headers.append("set-cookie", cookie)
                 if headers.get("content-type", "").startswith("text/html"):
                     headers["content-security-policy"] = self._policy
             await send(message)

@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 #: Environment variable: the seconds that a server still serves whom it has after
 #: SIGTERM. Containers are killed after ten.
 DRAIN, DRAIN_SECONDS = "SPE_DRAIN", 5.0
+#: Environment variable: the folder where visitors' work outlives the server.
+STORE = "SPE_STORE"
 #: Set from SIGTERM on.
 draining = threading.Event()
 
@@ -40,11 +42,14 @@ def unready(is_loaded: Callable[[], bool]) -> str:
         return "The server is about to end."
     if not is_loaded():
         return "The solvers are being compiled or loaded."
-    try:
-        with tempfile.TemporaryFile(buffering=0) as file:
-            file.write(b"0")
-    except OSError as error:  # a full disk, too
-        return f"The folder for temporary files is not writable: {error.strerror}."
+    folders = {"The folder for temporary files": None}
+    folders |= {STORE: folder} if (folder := os.environ.get(STORE)) else {}
+    for name, folder in folders.items():
+        try:
+            with tempfile.TemporaryFile(buffering=0, dir=folder) as file:
+                file.write(b"0")
+        except OSError as error:  # a full disk, too
+            return f"{name} is not writable: {error.strerror}."
     return ""
 
 

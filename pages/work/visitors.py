@@ -11,9 +11,11 @@ import hashlib
 import ipaddress
 import logging
 import os
+import re
+import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Iterable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -134,6 +136,31 @@ def _browser_of(cookies: Mapping[str, str]) -> str:
     except (IndexError, ValueError, ZeroDivisionError):
         return ""
     return hashlib.blake2b(token, digest_size=16).hexdigest()
+
+
+#: Cookie with the key of a browser's stored work, which no script reads; a browser
+#: takes the first name, which no neighbour of the server can set, by HTTPS only.
+_KEYS = "__Host-spe_key", "spe_key"
+_KEY = re.compile(r"[\w-]{43}", re.ASCII)
+
+
+def key() -> str:
+    """What this visitor's stored work is encrypted with; empty without a cookie."""
+    return _key_of(st.context.cookies, _KEYS) if visitor() else ""
+
+
+def _key_of(cookies: Mapping[str, str], names: Iterable[str]) -> str:
+    known = next((cookies[name] for name in names if name in cookies), "")
+    return known if _KEY.fullmatch(known) else ""
+
+
+def key_cookie(scope: MutableMapping[str, Any], seconds: int) -> str:
+    """The header that gives a browser a key, or has it keep the one it has longer."""
+    is_safe = scope.get("scheme") == "https"
+    name = _KEYS[0 if is_safe else 1]
+    known = _key_of(HTTPConnection(scope).cookies, [name]) or secrets.token_urlsafe(32)
+    cookie = f"{name}={known}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax"
+    return f"{cookie}; Secure" if is_safe else cookie
 
 
 #: Where Streamlit reads whose a connection is (``server.trustedUserHeaders``): who has

@@ -35,6 +35,7 @@ from smpcore.datasets.dataset import (
     forbid,
     forbiddable,
     in_place,
+    join_columns,
     memory_of,
     with_series,
 )

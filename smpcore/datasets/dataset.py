@@ -135,7 +135,23 @@ def memory_of(*frames: pd.DataFrame) -> int:
     return size
 
 
-def _unpickled(values: dict, same: set[str], names: list[str]) -> Dataset:
+def join_columns(values: dict, same: set[str], names: list[str]) -> Dataset:
+    """Make a data set of what a pickle holds, with each column once in memory.
+
+    Parameters
+    ----------
+    values : dict
+        Values of the fields of `Dataset`; the table before rows were left out has only
+        the columns that differ from those of ``frame``.
+    same : set of str
+        Names of the columns that do not differ.
+    names : list of str
+        Names of all columns of the table before rows were left out, in their order.
+
+    Returns
+    -------
+    Dataset
+    """
     frame, origin = values["frame"], values["origin"]
     if origin is not None:
         whole = frame.copy(deep=False)
@@ -304,7 +320,7 @@ class Dataset:
         if self.origin is not None:
             others = whole.drop(columns=list(same))
             values["origin"] = replace(self.origin, frame=others)
-        return _unpickled, (values, same, list(whole))
+        return join_columns, (values, same, list(whole))
 
     @cached_property
     def digest(self) -> str:

@@ -99,7 +99,7 @@ def test_a_container_starts_what_the_unit_starts():
     assert re.search(r"^ENV (.*)$", text, re.MULTILINE)[1] == of_unit("Environment")
     (compiled,) = re.findall(r'python -W ignore -c "(.*)"$', text, re.MULTILINE)
     compile(compiled, "Containerfile", "exec")
-    steps = ["useradd", "USER explorer", compiled, "VOLUME /var/cache/explorer", "CMD"]
+    steps = ["useradd", "USER explorer", compiled, "VOLUME /var/cache/explorer ", "CMD"]
     assert sorted(steps, key=text.index) == steps
 
 
