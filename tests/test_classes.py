@@ -14,6 +14,7 @@ import pytest
 
 from pages.lessons import results
 from pages.state.host import resolve
+from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run
 from pages.ui import lesson_bar
 from pages.work import classes, store, visitors
@@ -44,7 +45,7 @@ def test_a_code_is_read_aloud_and_typed_in_any_case():
     classroom = classes.start(lesson(), "")
     assert re.fullmatch(r"[2-9A-HJKMNP-Z]{8}", classroom.code)
     code = classroom.code.lower()
-    assert classes.find(f" {code[:3]} {code[3:]}") is classroom
+    assert classes.find(f" {code[:3]} {code[3:]}", Lesson) is classroom
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_another_class_of_the_same_browser_ends_the_first_which_is_forgotten():
     gc.collect()
     assert student() is None and classroom.has_ended
     with pytest.raises(SmpcoreError, match="no class with this code"):
-        classes.find(classroom.code)
+        classes.find(classroom.code, Lesson)
     assert classes.taught_by("browser") is None
 
 
@@ -164,7 +165,7 @@ def test_of_a_thousand_joins_as_many_as_there_is_room_for_take_part(tabs):
 
     def joined(number):
         try:
-            return classes.find(classroom.code).join(f"browser {number}")
+            return classes.find(classroom.code, Lesson).join(f"browser {number}")
         except SmpcoreError as problem:
             assert "500 students, which is the most" in str(problem)
 
@@ -199,7 +200,7 @@ def test_a_right_code_gets_in_whatever_wrong_codes_came_before(
     classroom = classes.start(lesson(), "")
     for n in range(1000):
         with pytest.raises(SmpcoreError, match=r"no class with this code.*8 signs"):
-            classes.find(f"2222{n:04}")
+            classes.find(f"2222{n:04}", Lesson)
     waits.clear()
     typed = opened({}, "lessons.py")
     typed.text_input(key="class_code").set_value(classroom.code.lower())
@@ -214,15 +215,15 @@ def test_wrong_codes_slow_typed_ones_of_their_address_and_no_link(waits, monkeyp
     monkeypatch.setattr(classes, "address", lambda: "192.0.2.1")
     for n in range(1000):
         with pytest.raises(SmpcoreError, match="no class with this code"):
-            classes.find(f"2222{n:04}")
+            classes.find(f"2222{n:04}", Lesson)
     assert waits[:21] == [0.0] * 21 and waits[23] == 0.75 and waits[-1] == 5.0
     waits.clear()
-    assert classes.find(classroom.link_code) is classroom and not waits
-    assert classes.find(classroom.code) is classroom and waits == [5.0]
+    assert classes.find(classroom.link_code, Lesson) is classroom and not waits
+    assert classes.find(classroom.code, Lesson) is classroom and waits == [5.0]
     classroom.join("student")
-    assert classes.find(classroom.code) is classroom and len(waits) == 1
+    assert classes.find(classroom.code, Lesson) is classroom and len(waits) == 1
     monkeypatch.setattr(classes, "address", lambda: "192.0.2.2")
-    assert classes.find(classroom.code) is classroom and waits[1:] == [0.0]
+    assert classes.find(classroom.code, Lesson) is classroom and waits[1:] == [0.0]
 
 
 def test_links_of_a_class_have_what_nobody_can_guess_or_type():

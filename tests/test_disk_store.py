@@ -9,12 +9,20 @@ from functools import partial
 
 import numpy as np
 import pytest
+import streamlit
 
 from pages.state import table_store
-from pages.work import disk_store, visitors
+from pages.state.lesson_files import Lesson
+from pages.state.session import Session
+from pages.state.undo import Step
+from pages.ui import workspace
+from pages.work import classes, disk_store, visitors
 from pages.work.disk_store import DiskStore
-from smpcore import read_table, split
+from pages.work.store import Store
+from smpcore import SmpcoreError, read_table, split
+from smpcore.live import Choice
 from tests import PATIENCE
+from tests.test_lessons import SHIPPED
 
 KEY, ANOTHERS = "k" * 43, "a" * 43
 
@@ -214,3 +222,91 @@ def test_two_servers_share_what_a_visitor_has(folder, monkeypatch):
     second.delete(KEY)
     table_store.look_again([token])
     assert table_store.find(token) is None
+
+
+def test_undo_and_a_class_come_back_to_who_had_them(folder, monkeypatch):
+    def visit():
+        state = Session()
+        monkeypatch.setattr(streamlit, "session_state", {"session": state})
+        monkeypatch.setattr(workspace, "_files", Store())
+        monkeypatch.setattr(classes, "_classes", Store())
+        return state
+
+    monkeypatch.setattr(visitors, "browser", lambda: "b")
+    before = visit()
+    before.classroom = classes.start(SHIPPED["02-fusion.json"], "b")
+    points = table(), split(table())
+    values = {"forbidden": (("a", "b"), ("c",)), "lam": 0.5}
+    before.live.undo = [Step("mu", Choice(values=values), points, moved=True)]
+    workspace.keep(before.choice)
+    another_server(folder, monkeypatch)
+    after = visit()
+    workspace._come_back(workspace._last_visit(), after.choice)
+    (step,) = after.live.undo
+    assert (step.what, step.choice, step.moved) == ("mu", Choice(values=values), True)
+    assert step.points[0].digest == points[0].digest
+    assert step.points[1].key == points[1].key
+    assert after.classroom is not before.classroom
+    assert after.classroom.link_code == before.classroom.link_code
+    workspace.forget()
+    assert workspace._last_visit() is None
+    other = visit()
+    workspace.keep(replace(other.choice, data="iris"))
+    workspace._come_back(workspace._last_visit(), other.choice)
+    assert not other.live.undo and other.classroom is None
+
+
+def as_new_server(folder, monkeypatch, name):
+    """A store and memory of its own for the classes of the folder."""
+    store = DiskStore(folder)
+    memory = Store(dropped=classes.Classroom.forget)
+
+    def serve(tab):
+        monkeypatch.setattr(disk_store, "opened", lambda: store)
+        monkeypatch.setattr(classes, "_classes", memory)
+        monkeypatch.setattr(classes, "_SERVER", name)
+        monkeypatch.setattr(classes, "visitor", lambda: tab)
+        monkeypatch.setattr(classes, "is_here", lambda one: one.startswith(name))
+
+    return serve
+
+
+def test_a_class_outlives_its_server_and_is_shared(folder, monkeypatch):
+    """Votes, steps and the lesson of each server are those of the other."""
+    first, second = (as_new_server(folder, monkeypatch, name) for name in "AB")
+    first("A0")
+    here = classes.start(SHIPPED["02-fusion.json"], "teacher")
+    one = here.join("browser 1")
+    disk_store.opened().flush()
+    second("B0")
+    there = classes.find(here.code.lower(), Lesson)
+    two = there.join("browser 2")
+    assert there is not here and there.lesson == here.lesson
+    there.move(1, classes.FIRST_VOTE)
+    assert there.take(two, there.lesson, 1, 5.0)
+    first("A1")
+    before = here.changes
+    assert (here.at, here.stage(1), here.counts().n_here) == (1, classes.FIRST_VOTE, 2)
+    assert here.take(one, here.lesson, 1, 7.0)
+    here.close_in(30)
+    assert here.changes > before
+    second("B1")
+    assert there.counts().answers == {1: [7.0, 5.0]}
+    assert two.answers == {1: 5.0} and len(there.votes) == 2
+    assert 0 < there.seconds_left <= 30
+    stored = bytes_in(folder)
+    for word in (here.code, here.link_code, "Fusion", one.name, "browser 1"):
+        assert word.encode() not in stored
+    third = as_new_server(folder, monkeypatch, "C")  # all were killed
+    third("C0")
+    again = classes.find(here.link_code, Lesson)
+    later = time.time() + 60
+    monkeypatch.setattr(classes.time, "time", lambda: later)
+    assert again.counts().n_here == 0
+    assert again.join("browser 1").answers == {1: 7.0}
+    assert again.counts().n_here == 1
+    classes.end(again)
+    first("A2")
+    assert here.changes and here.has_ended
+    with pytest.raises(SmpcoreError, match="no class with this code"):
+        classes.find(here.link_code, Lesson)

@@ -367,13 +367,13 @@ def start(lesson: Lesson, student: Student | None = None, **more: Any) -> None:
 
 def join(code: str) -> None:
     """Begin the lesson of a class."""
-    classroom = classes.find(code)
+    classroom = classes.find(code, Lesson)
     start(classroom.lesson, classroom.join(visitors.browser()))
 
 
 def watch(code: str) -> None:
     """Follow a class on its wall."""
-    classroom = classes.find(code)
+    classroom = classes.find(code, Lesson)
     start(classroom.lesson, classroom.watch(), is_wall=True)
 
 

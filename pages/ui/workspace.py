@@ -17,6 +17,7 @@ from pages.state import (
     table_store,
     widget_state,
 )
+from pages.state.lesson_files import Lesson
 from pages.state.session import Live, Slot
 from pages.state.state_file import Pin, Saved
 from pages.state.undo import Step
@@ -29,7 +30,7 @@ from pages.ui.elements import (
     want_dialog,
 )
 from pages.ui.text import message
-from pages.work import disk_store, packing, visitors
+from pages.work import classes, disk_store, packing, visitors
 from pages.work.store import KEEP_SECONDS, Store
 from pages.work.studies import Entry
 from smpcore import Dataset, SmpcoreError
@@ -56,6 +57,8 @@ class _LastVisit(NamedTuple):
     tables: tuple[str, ...]
     draft: str
     undo: tuple[Step, ...]
+    #: Long code of the class that it teaches.
+    taught: str = ""
 
     @property
     def size(self) -> int:
@@ -110,6 +113,7 @@ def _come_back(last: _LastVisit, choice: Choice) -> None:
     tables = [one for one in last.tables if table_store.find(one) is not None]
     at_hand = tuple(one for one in tables if one != choice.token)
     session.put(replace(choice, opened=saved.opened, others=at_hand))
+    visit.classroom = classes.bring(last.taught, Lesson)
     if last.link != _link(choice):
         return
     visit.live.undo = list(last.undo)
@@ -157,7 +161,9 @@ def keep(choice: Choice) -> None:
     except SmpcoreError:
         return  # more than a file may hold: what was kept before stays
     undo = tuple(visit.live.undo)
-    last = _LastVisit(content, _link(choice), choice.user_tables, visit.draft, undo)
+    taught = visit.classroom.link_code if visit.classroom else ""
+    tables = choice.user_tables
+    last = _LastVisit(content, _link(choice), tables, visit.draft, undo, taught)
     if last != _files.get(name):
         _files.put(name, last)
         disk_store.put(_VISIT, partial(packing.pack, last))

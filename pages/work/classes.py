@@ -1,22 +1,28 @@
 """Classes that take a lesson together: who is at which step, and what was answered.
 
 A class is found by a code and lives in memory: counts and answers, no names. It is
-forgotten when its teacher ends it, or hours after its last student came. While it is
+forgotten when its teacher ends it, or hours after its last student came. Where the
+operator has a store it outlives the server there, under its long code, and several
+servers share it. While it is
 held together, its teacher opens each question, has the class vote again after it has
 discussed, and shows the answer; the students' pages look whether they have to follow.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import re
 import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from pages.work import disk_store, packing
 from pages.work.store import Store
 from pages.work.visitors import address, is_here, visitor
 from smpcore import SmpcoreError
@@ -45,6 +51,15 @@ VOTES = (FIRST_VOTE, SECOND_VOTE)
 TIMES = (30, 60, 120, 180, 300)
 
 
+#: Another word for each server that shares the store.
+_SERVER = secrets.token_hex(8)
+#: How often a server says in the store which students it has.
+BEAT_SECONDS = 4.0
+#: Names in the store: of a class under its long code, of that under the typed one.
+_CLASS, _LINK = "class", "link"
+_LINK_CODE = re.compile(r"[\w-]{16}", re.ASCII)
+
+
 @dataclass(eq=False)
 class Student:
     """One visit that takes part; what it does counts until the class ends.
@@ -56,6 +71,8 @@ class Student:
     ----------
     name : str
         Its pseudonym in results; empty for who counts as nobody.
+    server, seen : str, float
+        Where its tab is connected, and when it last was, by the clock on the wall.
     answers, second : dict
         Step -> answer of the first vote, and of the one after the discussion.
     """
@@ -64,6 +81,8 @@ class Student:
     tab: str
     browser: str = ""
     name: str = ""
+    server: str = field(default_factory=lambda: _SERVER)
+    seen: float = 0.0
     step: int = 0
     left: bool = False
     answers: dict[int, Any] = field(default_factory=dict)
@@ -73,6 +92,8 @@ class Student:
     @property
     def is_here(self) -> bool:
         """Whether the tab still takes the lesson."""
+        if self.server != _SERVER:
+            return not self.left and self.seen > time.time() - 3 * BEAT_SECONDS
         return not self.left and is_here(self.tab)
 
     def leave(self) -> None:
@@ -115,6 +136,35 @@ class Vote:
     n_present: int
 
 
+class _StoredStudent(NamedTuple):
+    browser: str
+    name: str
+    server: str
+    seen: float
+    step: int
+    left: bool
+    answers: dict[int, Any]
+    second: dict[int, Any]
+    reached: set[int]
+
+
+class _Stored(NamedTuple):
+    """A class as the store has it, its timer by the clock on the wall."""
+
+    lessons: list[bytes]
+    teacher: str
+    code: str
+    link_code: str
+    is_held: bool
+    at: int
+    turns: int
+    changes: int
+    closes_at: float | None
+    stages: dict[int, int]
+    votes: list[Vote]
+    students: list[_StoredStudent]
+
+
 class Classroom:
     """A lesson that a class takes.
 
@@ -138,7 +188,76 @@ class Classroom:
         self.has_ended = False
         self._students: list[Student] = []
         self._names: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock, self._beat_at = threading.Lock(), 0.0
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Change the class, as another server may have left it, and store it."""
+        with self._lock, disk_store.exclusive(_CLASS, self.link_code) as item:
+            if item and item.content:
+                self._take_over(packing.unpack(item.content, _Stored))
+            yield
+            if item:
+                item.content = packing.pack(self._stored())
+
+    def _stored(self) -> _Stored:
+        self._beat_at = now = time.time()
+        for one in self._students:
+            one.seen = now if one.server == _SERVER and one.is_here else one.seen
+        names = _StoredStudent._fields
+        students = (vars(one) for one in self._students)
+        timer, late = self._closes_at, time.time() - time.monotonic()
+        return _Stored(
+            [packing.pack(one) for one in self.lessons],
+            self.teacher,
+            self.code,
+            self.link_code,
+            self.is_held,
+            self.at,
+            self.turns,
+            self._changes,
+            timer and timer + late,
+            self._stages,
+            self.votes,
+            [_StoredStudent(*map(one.get, names)) for one in students],
+        )
+
+    def _take_over(self, stored: _Stored) -> None:
+        """Go on as another server has left the class."""
+        kind, late = type(self.lesson), time.time() - time.monotonic()
+        new = stored.lessons[len(self.lessons) :]
+        self.lessons += [packing.unpack(one, kind) for one in new]
+        self.is_held, self.at, self.turns = stored.is_held, stored.at, stored.turns
+        timer, self._changes = stored.closes_at, stored.changes
+        self._closes_at = timer and timer - late
+        self._stages, self.votes = stored.stages, stored.votes
+        here = {one.name: one for one in self._students}
+        self._students = []
+        for known in stored.students:
+            student = here.get(known.name) or Student(self, "")
+            begun = {"answers": known.answers, "second": known.second}
+            for name, answers in begun.items():
+                if new:  # who takes the lesson before goes on with its answers
+                    setattr(student, name, answers)
+                else:
+                    getattr(student, name).update(answers)
+            if new or known.name not in here or known.server != _SERVER:
+                others = known._asdict().keys() - begun.keys()
+                vars(student).update({name: getattr(known, name) for name in others})
+            self._students.append(student)
+        self._names |= {one.name for one in self._students}
+
+    def refresh(self) -> None:
+        """Read what other servers have changed, and say now and then who is here."""
+        if disk_store.is_stale(_CLASS, self.link_code):
+            if (data := disk_store.get(_CLASS, self.link_code)) is None:
+                return _classes.pop(self.code)  # another server has ended it
+            with self._lock:
+                self._take_over(packing.unpack(data, _Stored))
+        if self._beat_at and self._beat_at < time.time() - BEAT_SECONDS:
+            with self._change():
+                pass  # what is stored says it
+        return None
 
     @property
     def lesson(self) -> Any:
@@ -153,10 +272,10 @@ class Classroom:
         """
         if browser and browser == self.teacher:
             return self.watch()
-        with self._lock:
+        with self._change():
             self.addresses.add(address())
             if student := self._student_of(browser):
-                student.tab, student.left = visitor(), False
+                student.tab, student.left, student.server = visitor(), False, _SERVER
                 return student
             if len(self._students) >= MOST_STUDENTS:
                 gone = [student for student in self._students if not student.is_here]
@@ -194,6 +313,7 @@ class Classroom:
 
     def counts(self) -> Counts:
         """Count who is here, where, and what was answered."""
+        self.refresh()
         with self._lock:
             students = list(self._students)
         here = self._here()
@@ -220,6 +340,7 @@ class Classroom:
     @property
     def changes(self) -> int:
         """Another number for all that pages of students have to show."""
+        self.refresh()
         return 2 * self._changes + self.is_time_up
 
     @property
@@ -239,7 +360,7 @@ class Classroom:
 
         While a vote goes on it may be changed; who goes on alone knows what is right.
         """
-        with self._lock:
+        with self._change():
             stage = self.stage(step) if self.is_held else FIRST_VOTE
             is_over = self.is_time_up and step == self.at
             if lesson is not self.lesson or stage not in VOTES or is_over:
@@ -266,33 +387,35 @@ class Classroom:
 
         The vote on a question that is left for a later step is closed: it is skipped.
         """
-        with self._lock:
+        with self._change():
+            self._changes += 1
             if step > self.at and self.stage(self.at) in VOTES:
                 self._stages[self.at] = CLOSED
             self.at, self.turns, self._closes_at = step, self.turns + 1, None
             if stage is not None:
                 self._stages[step] = stage
-        self._changes += 1
 
     def close_in(self, seconds: float | None) -> None:
         """Close the vote in so many seconds; None: whenever its teacher goes on."""
         now = time.monotonic()
-        self._closes_at = None if seconds is None else now + seconds
-        self._changes += 1
+        with self._change():
+            self._closes_at = None if seconds is None else now + seconds
+            self._changes += 1
 
     def hold(self, is_held: bool) -> None:
         """Keep the class together, or let everybody go on alone."""
-        self.is_held = is_held
-        self._changes += 1
+        with self._change():
+            self.is_held = is_held
+            self._changes += 1
 
     def teach(self, lesson: Any) -> None:
         """Go on with another lesson; counts begin anew."""
-        with self._lock:
+        with self._change():
+            self._changes += 1
             self.lessons.append(lesson)
             self.at, self._stages, self._closes_at = 0, {}, None
             for one in self._students:
                 one.step, one.answers, one.second, one.reached = 0, {}, {}, set()
-        self._changes += 1
 
     def forget(self) -> None:
         """End the class: its students go on alone."""
@@ -325,6 +448,34 @@ def start(lesson: Any, teacher: str) -> Classroom:
     with _lock:
         _make_room(classroom.address)
         _classes.put(classroom.code, classroom)
+    with classroom._change():
+        link = classroom.link_code.encode()
+        disk_store.put(_LINK, lambda: link, _stretched(classroom.code))
+    return classroom
+
+
+def _stretched(code: str) -> str:
+    """A key from a code that is typed: to try all of them takes too long."""
+    if not disk_store.opened() or len(code) != LENGTH or {*code} - {*SIGNS}:
+        return "none"
+    salt = b"a code that is typed"
+    return hashlib.scrypt(code.encode(), salt=salt, n=2**14, r=8, p=1, dklen=32).hex()
+
+
+def bring(link_code: str, kind: type) -> Classroom | None:
+    """The class with a long code, from the store if it has to be; None if none is."""
+    every = (one for one in _classes.values() if one.link_code == link_code)
+    if classroom := next(every, None):
+        return classroom
+    is_code = _LINK_CODE.fullmatch(link_code)
+    if not (data := is_code and disk_store.get(_CLASS, link_code)):
+        return None
+    stored = packing.unpack(data, _Stored)
+    classroom = Classroom(packing.unpack(stored.lessons[0], kind), stored.teacher)
+    classroom.code, classroom.link_code = stored.code, stored.link_code
+    with classroom._lock:
+        classroom._take_over(stored)
+    _classes.put(classroom.code, classroom)
     return classroom
 
 
@@ -346,17 +497,17 @@ def _make_room(begun_at: str) -> None:
         return
 
 
-def find(code: str) -> Classroom:
+def find(code: str, kind: type) -> Classroom:
     """The class with a code as a student types it, or as its link has it."""
     text = "".join(code.split())
-    by_link = (one.code for one in _classes.values() if one.link_code == text)
-    classroom = _classes.get(next(by_link, text.upper()))
+    classroom = bring(text, kind) or _classes.get(text.upper())
     if classroom and (text == classroom.link_code or address() in classroom.addresses):
         return classroom
     tried_at = address(), _minute()
     n_wrong = _wrong.get(tried_at) or 0
     time.sleep(min(MOST_SECONDS, max(0, n_wrong - FREE_WRONG) * SECONDS_EACH))
-    if classroom:
+    link = classroom or disk_store.get(_LINK, _stretched(text.upper()))
+    if classroom := classroom or (link and bring(link.decode(), kind)):
         return classroom
     with _lock:
         n_wrong = (_wrong.get(tried_at) or 0) + 1
@@ -385,3 +536,5 @@ def taught_by(teacher: str) -> Classroom | None:
 def end(classroom: Classroom) -> None:
     """Forget a class with all its counts and answers."""
     _classes.pop(classroom.code)
+    disk_store.delete(key=classroom.link_code)
+    disk_store.delete(key=_stretched(classroom.code))

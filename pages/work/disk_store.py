@@ -15,7 +15,9 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -47,6 +49,7 @@ CREATE TABLE IF NOT EXISTS content (
 """
 #: Of a connection, and not of the file.
 _OF_CONNECTION = "PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON"
+_CONTENT = "SELECT version, salt, sealed FROM item JOIN content USING (id)"
 _UNUSED = "SELECT owner FROM item GROUP BY owner HAVING max(used) < ?"
 _OLDEST_OF_OWNER = """
 DELETE FROM item WHERE id IN (
@@ -77,6 +80,22 @@ def _item(key: str, name: str) -> bytes:
 
 def _owner(key: str) -> bytes:
     return _digest(key, b"", b"owner")
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Go on with what is in memory where the disk is full."""
+    try:
+        yield
+    except sqlite3.Error:
+        log.exception("the folder of %s cannot be written", STORE)
+
+
+@dataclass
+class Changed:
+    """An item that is changed: what another server has left, and what it becomes."""
+
+    content: bytes = b""
 
 
 class DiskStore:
@@ -110,19 +129,17 @@ class DiskStore:
         if make := self._waiting.get((key, name)):
             return make()
         item = _item(key, name)
-        words = "SELECT version, salt, sealed FROM item JOIN content USING (id)"
         with self._reading, self._database as database:
-            row = database.execute(f"{words} WHERE id = ?", (item,)).fetchone()
+            row = database.execute(f"{_CONTENT} WHERE id = ?", (item,)).fetchone()
             self._use(item)
         if row is None:
             return None
-        version, salt, sealed = row
         try:
-            known = self._cipher_of(key, salt).decrypt(salt[:12], sealed, item)
+            known = self._opened(key, item, *row[1:])
         except Exception:  # damaged
             log.exception("an item of %s cannot be read", STORE)
             return None
-        self._versions[item] = version
+        self._versions[item] = row[0]
         return known
 
     def is_stale(self, key: str, name: str) -> bool:
@@ -157,6 +174,22 @@ class DiskStore:
             with self._reading:  # nor does the file of changes have them any longer
                 self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    @contextmanager
+    def exclusive(self, key: str, name: str) -> Iterator[Changed]:
+        """Change an item while no server else does; an error leaves it as it was."""
+        item, changed = _item(key, name), Changed()
+        with self._reading, self._database as database:
+            with _logged():
+                database.execute("BEGIN IMMEDIATE")
+                row = database.execute(f"{_CONTENT} WHERE id = ?", (item,)).fetchone()
+                if row and row[0] != self._versions.get(item):
+                    changed.content = self._opened(key, item, *row[1:])
+            yield changed
+            with _logged():
+                row, sealed = self._row(key, name, lambda: changed.content)
+                self._insert(database, row, sealed)
+                self._versions[item] = row[4]
+
     def flush(self) -> None:
         """Write all that waits: all of it, or nothing where the server is killed."""
         with self._writing:
@@ -169,21 +202,12 @@ class DiskStore:
                     log.exception("an item of %s cannot be written", STORE)
             if self._is_closed:
                 return
-            try:
+            with _logged():
                 with self._reading, self._database as database:
                     for row, sealed in rows:
-                        database.execute("DELETE FROM item WHERE id = ?", row[:1])
-                        if len(sealed) > MOST_OWNED:
-                            continue
-                        words = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)"
-                        database.execute(words, row)
-                        words = "INSERT INTO content VALUES (?, ?)"
-                        database.execute(words, (row[0], sealed))
+                        self._insert(database, row, sealed)
                     self._make_room(database)
-            except sqlite3.Error:  # a full disk; memory goes on having it
-                log.exception("the folder of %s cannot be written", STORE)
-                return
-            self._versions.update((row[0], row[4]) for row, _ in rows)
+                self._versions.update((row[0], row[4]) for row, _ in rows)
 
     def close(self) -> None:
         """Write what waits, and let the folder go."""
@@ -208,6 +232,16 @@ class DiskStore:
         version = secrets.token_bytes(8)
         row = item, _owner(key), time.time(), len(sealed), version, salt
         return row, sealed
+
+    def _insert(self, database: sqlite3.Connection, row: tuple, sealed: bytes) -> None:
+        database.execute("DELETE FROM item WHERE id = ?", row[:1])
+        if len(sealed) <= MOST_OWNED:
+            database.execute("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", row)
+            words = "INSERT INTO content VALUES (?, ?)"
+            database.execute(words, (row[0], sealed))
+
+    def _opened(self, key: str, item: bytes, salt: bytes, sealed: bytes) -> bytes:
+        return self._cipher_of(key, salt).decrypt(salt[:12], sealed, item)
 
     def _cipher_of(self, key: str, salt: bytes) -> Any:
         return self._cipher(_digest(key, salt, b"content", 32))
@@ -242,6 +276,12 @@ def _place(key: str) -> tuple[DiskStore, str] | None:
     store = opened()
     key = store and (key or visitors.key())
     return (store, key) if key else None
+
+
+def exclusive(name: str, key: str) -> AbstractContextManager[Changed | None]:
+    """Change an item of a key while no server else does; None without a store."""
+    place = _place(key)
+    return place[0].exclusive(place[1], name) if place else nullcontext()
 
 
 def is_used() -> bool:
