@@ -36,7 +36,7 @@ def explore(X: Any, y: ArrayLike, method: str = "", **values: Any) -> Any:
     LiveFigure
         A widget. ``model_`` is the fitted estimator of the moment, ``method`` and
         ``values`` are what was chosen (and can be set and observed), ``selected`` the
-        rows that are pinned; ``save("figure.html")`` writes a page.
+        selected rows (also to be set); ``save("figure.html")`` writes a page.
 
     Raises
     ------

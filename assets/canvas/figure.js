@@ -20,6 +20,7 @@ import { Present } from "./present.js";
 import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
 import { WAITING, pictureIn } from "./scene.js";
+import { Selection } from "./selection.js";
 import { Share } from "./share.js";
 import { beginState } from "./state.js";
 import { Stepper } from "./stepper.js";
@@ -60,11 +61,13 @@ export class Figure {
     this.behind = new Behind(state);
     this.hand = new Hand(state, set, this.plot, messenger, {
       onEdit: (edit) => this.edit(edit),
+      onSelect: (rows) => this.select(rows),
       onReset: () => this.reset(),
       onTour: () => transport.post({ kind: "tour", seq: messenger.seq }),
       onAdvise: (line) => this.report.advise(line),
     }, signal);
     this.report = new Report(state, this.plot.canvas, this.codes, this.plot.lesson, () => this.send({ kind: "stop" }));
+    this.selection = new Selection(state, this.plot, this.report.grid, () => this.select([]));
     this.controls = new Controls(state, { onChange: (...what) => this.change(...what), onScrub: (...what) => this.scrub(...what) }, signal);
     const slider = () => this.controls.scrub;
     this.play = new Play(slider);
@@ -84,7 +87,7 @@ export class Figure {
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
-      report.headline, hand.bar, el("div", { class: "view" }, plot.box), plot.keys, report.here, report.columns, report.spoken,
+      report.headline, hand.bar, el("div", { class: "view" }, plot.box), plot.keys, report.here, report.columns, report.spoken, this.selection.node,
       el("div", { class: "path" }, controls.scrubPlace, el("div", { class: "plays" }, this.play.button, stepper.opener)),
       strip.canvas, stepper.panel, controls.methodPlace, report.note, strip.legend, this.formula.node,
       hand.flags, this.share.node);
@@ -178,6 +181,8 @@ export class Figure {
     if (header.knots) this.keep(header.knots.map((knot) => [knot.knot, knot]));
     if (this.state.list) guard.draw("settings", controls.node, () => controls.update(this.state.list, (name) => this.touched.has(name)));
     this.play.show();
+    if (header.selection) this.set({ selection: header.selection, selected: new Set(header.selection.rows) }, "view");
+    if (header.kind === "select") return;
     if (header.kind === "steps") return guard.draw("the steps", stepper.panel, () => stepper.receive(header));
     const replays = header.picture && stepper.isOpen; // a map came, or what was changed just before
     if (header.picture || header.kind === "notice") stepper.close();
@@ -330,6 +335,12 @@ export class Figure {
     this.send({ kind: "edit", x: null, y: null, label: null, row: null, places: null, dragging: false, ...edit });
   }
 
+  /** Select rows by their places in the table: they light up, and the engine compares them. */
+  select(rows) {
+    this.set({ selected: new Set(rows), selection: null }, "view");
+    this.messenger.send({ kind: "select", want: rows });
+  }
+
   /** A step along the path: painted here when its knot is known; sent when not, or when let go. */
   scrub(value, dragging) {
     const knot = this.state.knots.get(nearestIndex(this.state.path.values, value));
@@ -360,9 +371,7 @@ export class Figure {
       codes.show(place && star < 0 && this.state.tool === "look" ? index : -1);
       behind.show(place, index);
       report.read(place, index, star, speak);
-      if (place !== plot.cursor) return;
-      report.tables(); // the table has the code of the row that is pinned
-      this.transport.select?.(place ? (this.state.scene.points.number[index] ?? 0) : 0);
+      if (place === plot.cursor) report.tables(); // the table has the code of the row that is pinned
     });
   }
 
@@ -392,6 +401,7 @@ export class Figure {
       plot.paint(shown, coarse);
       guard.draw("codes", plot.box, () => codes.paint());
     }
+    if (this.state.settled || dirty.has("view")) guard.draw("the selected rows", this.selection.node, () => this.selection.update(shown));
     guard.draw("the strip", strip.canvas, () => strip.paint(shown));
     guard.draw("the curves of the steps", stepper.panel, () => stepper.paint());
     if (dirty.has("picture")) {

@@ -8,6 +8,7 @@ const BROOM = 9; // px: how near a sweep passes the points that it erases
 const CLOUD = 20; // px: how far around the pointer a spray reaches
 const BESIDE = 6; // px: how far two outliers lie from their middle
 const LENS = "M10 3a7 7 0 1 0 .1 0zM15 15l6 6";
+const VIEWS = new Set(["look", "box"]); // tools that change no table
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /**
@@ -111,13 +112,13 @@ export class Hand {
   }
 
   setScene(scene, previous) {
-    this.editing.hidden = !scene.editable;
-    if (!scene.editable || !previous?.editable) this.take("look");
+    for (const node of this.tools) node.hidden = scene.saved || (!scene.editable && !VIEWS.has(node.dataset.tool));
+    if ((!scene.editable || !previous?.editable) && this.state.tool !== "box") this.take("look");
     keepChildren(this.classes, scene.classes.length, () => el("option"));
     scene.classes.forEach((name, i) => setText(this.classes.options[i], name));
     this.label = Math.max(0, Math.min(this.label, scene.classes.length - 1));
     this.classes.selectedIndex = this.label;
-    this.measure(scene.target, previous?.title !== scene.title);
+    this.measure(scene, previous?.title !== scene.title);
     // Pictures of prototypes say more than their directions in a plane.
     if (previous?.title !== scene.title) this.set({ show: { ...this.state.show, arrows: !scene.image, equal: isSquare(scene) } });
     for (const [name, box] of Object.entries(this.boxes)) box.checked = this.state.show[name];
@@ -125,13 +126,13 @@ export class Hand {
   }
 
   /** What is drawn with where a number is predicted: a value in place of a class. */
-  measure(target, fresh) {
-    this.classes.hidden = Boolean(target);
-    this.value.hidden = !target || target.curve;
+  measure({ target, editable, saved }, fresh) {
+    this.classes.hidden = !editable || Boolean(target);
+    this.value.hidden = !editable || !target || target.curve;
     const { bands } = this.boxes;
     setText(bands.nextElementSibling, target ? "Contour lines" : "Lead bands");
     bands.parentElement.hidden = Boolean(target?.curve);
-    this.boxes.assignments.parentElement.hidden = Boolean(target || this.state.scene.saved);
+    this.boxes.assignments.parentElement.hidden = Boolean(target || saved);
     this.boxes.equal.parentElement.hidden = Boolean(target?.curve);
     if (!target || !fresh) return;
     this.given = Number(((target.low + target.high) / 2).toPrecision(3));
@@ -141,7 +142,7 @@ export class Hand {
   /** A letter takes its tool; whether it did. */
   pick({ key, ctrlKey, metaKey, altKey }) {
     const tool = Object.keys(TOOLS).find((name) => TOOLS[name].label[0].toLowerCase() === key.toLowerCase());
-    if (!tool || this.editing.hidden || ctrlKey || metaKey || altKey) return false;
+    if (!tool || this.tools.find((node) => node.dataset.tool === tool).hidden || ctrlKey || metaKey || altKey) return false;
     this.take(tool);
     return true;
   }
@@ -149,7 +150,8 @@ export class Hand {
   take(tool) {
     this.set({ tool });
     this.bar.classList.toggle("looks", tool === "look");
-    this.dragged = null;
+    this.dragged = this.from = null;
+    this.plot.outline();
     if (this.state.scene) this.plot.onPoint(null, -1);
     for (const node of this.tools) node.setAttribute("aria-pressed", node.dataset.tool === tool);
     Object.assign(this.plot.canvas.style, { cursor: TOOLS[tool].cursor });
@@ -298,14 +300,15 @@ export class Hand {
       return;
     }
     const index = plot.nearest(px, py);
-    this.gesture = { kind: "press", px, py, index, places: [] };
+    this.gesture = { kind: "press", px, py, index, places: [], adds: event.ctrlKey || event.metaKey, selects: event.shiftKey && !this.state.scene.saved };
     if (this.state.tool !== "move" || this.dragged || index < 0) return;
     this.hold(index);
     this.gesture.kind = "grip";
   }
 
   /** End a sweep or a stroke: the one that is told so is one step to undo. */
-  finish({ kind, places }) {
+  finish({ kind, places, from, to, adds }) {
+    if (kind === "box") this.selectBox(from, to, adds);
     if (kind === "sweep") this.wipe([], places, false);
     if (kind === "stroke") this.spray([], false);
   }
@@ -320,6 +323,7 @@ export class Hand {
     const { plot, gesture } = this;
     if (!this.pointers.has(event.pointerId)) {
       if (this.dragged && plot.inside(px, py)) this.drag(plot.place(px, py), true);
+      if (this.from) plot.outline(this.from, plot.place(px, py));
       this.hover(px, py);
       return;
     }
@@ -334,7 +338,31 @@ export class Hand {
     }
     gesture.moved ||= Math.hypot(px - gesture.px, py - gesture.py) > 4;
     if (!gesture.moved) return;
-    TOOLS[this.state.tool].drag(this, gesture, px, py, px - lastX, py - lastY);
+    const boxes = gesture.selects && this.state.tool === "look"; // Shift
+    TOOLS[boxes ? "box" : this.state.tool].drag(this, gesture, px, py, px - lastX, py - lastY);
+  }
+
+  /** Draw a box from where the gesture began; the rows in it are selected at its end. */
+  stretch(gesture, px, py) {
+    const from = gesture.from ?? this.plot.place(gesture.px, gesture.py);
+    Object.assign(gesture, { kind: "box", from, to: this.plot.place(px, py) });
+    this.plot.outline(from, gesture.to);
+  }
+
+  /** A box without a drag: its first corner, then the opposite one. */
+  corner(place) {
+    if (this.from) return this.selectBox(this.from, place, this.gesture?.adds);
+    this.from = place;
+    this.plot.outline(place, place);
+  }
+
+  selectBox(a, b, adds) {
+    const { x, y, row } = this.plot.points;
+    const between = (v, p, q) => Math.min(p, q) <= v && v <= Math.max(p, q);
+    const rows = Array.from(row).filter((_, i) => between(x[i], a.x, b.x) && between(y[i], a.y, b.y));
+    this.from = null;
+    this.plot.outline();
+    this.onSelect(adds ? [...new Set([...this.state.selected, ...rows])] : rows);
   }
 
   /** Erase what the pointer has passed since it was here last. */
@@ -361,7 +389,7 @@ export class Hand {
     const { plot, gesture } = this;
     if (!this.pointers.delete(event.pointerId) || gesture.kind === "rest") return;
     const { kind } = gesture;
-    if (["stroke", "sweep", "pinch"].includes(kind)) gesture.kind = "rest"; // another finger means nothing any more
+    if (["stroke", "sweep", "box", "pinch"].includes(kind)) gesture.kind = "rest"; // another finger means nothing any more
     this.finish({ ...gesture, kind });
     if (kind === "grip" && gesture.moved) this.drag(plot.place(px, py), false);
     else if (gesture.kind !== "rest" && !gesture.moved && event.type === "pointerup") {
@@ -412,9 +440,8 @@ export class Hand {
     else if (key === "-") plot.zoom(1 / 1.5);
     else if (key === "0") plot.zoom(0);
     else if (this.pick(event)) event.stopPropagation();
-    else if (!editable && !plot.lesson.mark?.open) return;
-    else if (key === "Enter" || key === " ") this.act(plot.cursor ?? plot.middle, plot.underCursor(40));
-    else if (key === "Delete" || key === "Backspace") this.erase(plot.underCursor(1e4));
+    else if ((key === "Enter" || key === " ") && (editable || this.state.tool === "box" || plot.lesson.mark?.open)) this.act(plot.cursor ?? plot.middle, plot.underCursor(40));
+    else if ((key === "Delete" || key === "Backspace") && editable) this.erase(plot.underCursor(1e4));
     else return;
     event.preventDefault();
   }
@@ -427,6 +454,7 @@ export class Hand {
       y: from.y + dy * share * (view.y1 - view.y0),
     }, true);
     if (this.dragged) this.drag(this.plot.cursor, true);
+    if (this.from) this.plot.outline(this.from, this.plot.cursor);
   }
 
   /** Put the crosshair on the next point, in the order of rows. */

@@ -96,15 +96,27 @@ function shaped(text, radius, turn = 0) {
   return Object.assign(path, { text, radius, turn });
 }
 
+/** From so many rows on, rightly predicted ones are small and pale, so that borders are seen below them. */
+export const DENSE = 500;
+
+/** How opaque small marks are: the more of them, the paler. */
+export const paleness = (n) => Math.max(0.35, Math.sqrt(DENSE / n) * 0.85);
+
 /**
  * Draw a mark at the pen's origin: outline = true class, fill = predicted class.
  * Part 0 (training) is plain, 1 (validation) has a centre dot, 2 (test) an outer ring.
  */
-export function drawMark(pen, theme, { label, fill, part = 0, hollow = false, radius = 5 }) {
+export function drawMark(pen, theme, { label, fill, part = 0, hollow = false, radius = 5, small = false }) {
   const shape = label === UNKNOWN ? 0 : label % SHAPES.length;
   const path = shaped(SHAPES[shape], radius, shape === 5 ? 45 : 0);
   const inside = hollow ? theme.back : classColour(fill, theme);
   const contour = theme.dark ? [0, 0, 0] : [35, 35, 45];
+  if (small) {
+    Object.assign(pen, { fillStyle: css(inside), strokeStyle: css(classColour(label, theme)), lineWidth: 1 });
+    pen.fill(path);
+    if (hollow) pen.stroke(path);
+    return;
+  }
   pen.lineJoin = "round";
   pen.lineWidth = 3.2;
   pen.strokeStyle = css(contour, theme.dark ? 0.9 : 0.75);

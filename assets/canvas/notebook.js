@@ -26,13 +26,6 @@ export class Place {
 
   begin() {}
 
-  /** A row was pinned in the picture, by its number in the caller's table, from 1; 0: none is. */
-  select(number) {
-    if (number - 1 === (this.model.get("selected")[0] ?? -1)) return;
-    this.model.set("selected", number ? [number - 1] : []);
-    this.model.save_changes();
-  }
-
   stop() {
     this.model.off("msg:custom", this.told);
     this.themes.disconnect();

@@ -3,7 +3,7 @@
 import { drawHubs, drawInnerBorders, drawTies } from "./assignments.js";
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
 import { LessonLayer } from "./lesson.js";
-import { css, drawArrows, drawMark, drawStars, drawTargets, starRadius, strokes, tintsOf, word } from "./marks.js";
+import { DENSE, css, drawArrows, drawMark, drawStars, drawTargets, paleness, starRadius, strokes, tintsOf, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
 import { WAITING, frameOf } from "./scene.js";
 import { drawContours, drawCurve, drawLevels, drawSticks, drawValue, paintSurface, thickness, toneOf } from "./surface.js";
@@ -80,7 +80,8 @@ export class Plot {
     this.cross = el("div", { class: "cross", hidden: true });
     this.halo = el("div", { class: "halo", hidden: true });
     this.badge = el("span", { class: "badge", hidden: true }, "preview");
-    this.box = el("div", { class: "figure" }, this.raster, this.canvas, this.cross, this.halo, this.badge);
+    this.frame = el("div", { class: "frame", hidden: true });
+    this.box = el("div", { class: "figure" }, this.raster, this.canvas, this.frame, this.cross, this.halo, this.badge);
   }
 
   /** @param {object} scene @param {object} [previous] @param {boolean} edited by the visitor's hand */
@@ -219,6 +220,14 @@ export class Plot {
     const at = this.cursor && [this.px(this.cursor.x), this.py(this.cursor.y)];
     this.cross.hidden = !at || !this.inside(...at);
     if (at) this.cross.style.transform = `translate(${at[0]}px, ${at[1]}px)`;
+  }
+
+  /** Draw a box between two places; without them none. */
+  outline(a, b) {
+    this.frame.hidden = !a;
+    if (!a) return;
+    const [[ax, ay], [bx, by]] = [a, b].map(({ x, y }) => [this.px(x), this.py(y)]);
+    Object.assign(this.frame.style, { left: `${Math.min(ax, bx)}px`, top: `${Math.min(ay, by)}px`, width: `${Math.abs(ax - bx)}px`, height: `${Math.abs(ay - by)}px` });
   }
 
   ringPoint(index) {
@@ -388,9 +397,9 @@ export class Plot {
   }
 
   /** A mark, drawn once per kind and then copied. */
-  sprite(label, fill, part, hollow, radius) {
-    const key = (((label * 256 + fill) * 4 + part) * 2 + hollow) * 16 + radius;
-    return this.stamp(key, radius, (pen) => drawMark(pen, this.state.theme, { label, fill, part, hollow: Boolean(hollow), radius }));
+  sprite(label, fill, part, hollow, radius, small) {
+    const key = ((((label * 256 + fill) * 4 + part) * 2 + hollow) * 2 + small) * 16 + radius;
+    return this.stamp(key, radius, (pen) => drawMark(pen, this.state.theme, { label, fill, part, hollow: Boolean(hollow), radius, small }));
   }
 
   /** The mark of a row of a regression: 64 tones are enough for a disc. */
@@ -416,21 +425,29 @@ export class Plot {
   }
 
   paintPoints(pen, picture) {
-    const { x, y, label, part, value } = this.points;
-    const radius = x.length > 500 ? 3 : x.length > 250 ? 4 : 5;
+    const { x, y, label, part, value, row } = this.points;
+    const { selected } = this.state;
+    const radius = x.length > DENSE ? 3 : x.length > 250 ? 4 : 5;
+    const [dense, opaque] = [x.length > DENSE && !value, pen.globalAlpha];
+    const isLit = (i) => selected.has(row[i]);
+    const order = Array.from(x.keys());
+    if (selected.size) order.sort((i, j) => isLit(i) - isLit(j)); // selected rows above the others
     const known = picture.predicted.length === x.length;
     const stamp = (px, py, image) => pen.drawImage(image, Math.round(px * this.dpr - image.width / 2), Math.round(py * this.dpr - image.height / 2));
     pen.save();
     pen.setTransform(1, 0, 0, 1, 0, 0);
-    for (let i = 0; i < x.length; i++) {
+    for (const i of order) {
       if (this.isGone(x[i], y[i])) continue;
       const hollow = known ? picture.hollow[i] : 1;
       const fill = known ? picture.predicted[i] : value ? value[i] : label[i];
-      const image = value ? this.valueSprite(value[i], fill, part[i], hollow, radius) : this.sprite(label[i], fill, part[i], hollow, radius);
+      const small = dense && fill === label[i] && !isLit(i);
+      const image = value ? this.valueSprite(value[i], fill, part[i], hollow, radius) : this.sprite(label[i], fill, part[i], hollow, radius, Number(small));
+      pen.globalAlpha = opaque * (small ? paleness(x.length) : 1) * (selected.size && !isLit(i) ? 0.35 : 1);
       stamp(this.px(x[i]), this.py(y[i]), image);
     }
+    pen.globalAlpha = opaque;
     for (const ghost of this.ghosts) {
-      const image = value ? this.valueSprite(ghost.value, ghost.value, 0, 1, radius) : this.sprite(ghost.label, ghost.label, 0, 1, radius);
+      const image = value ? this.valueSprite(ghost.value, ghost.value, 0, 1, radius) : this.sprite(ghost.label, ghost.label, 0, 1, radius, 0);
       stamp(this.px(ghost.x), this.py(ghost.y), image);
     }
     pen.restore();

@@ -3,7 +3,7 @@
 import { scoresOfLines } from "./answers.js";
 import { differences } from "./behind.js";
 import { brief, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
-import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
+import { BANDS, DENSE, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
 import { fourOf } from "./present.js";
 import { casesOf } from "./prototypes.js";
 import { SQUARES, nodeAt } from "./regions.js";
@@ -73,7 +73,7 @@ export class Report {
     const used = new Set(points.part);
     this.marks.classList.toggle("many", classes.length > MANY);
     const { target } = scene;
-    const key = JSON.stringify([classes, parts, [...used].sort(), theme, target]);
+    const key = JSON.stringify([classes, parts, [...used].sort(), theme, target, points.x.length > DENSE]);
     if (key === this.drawn) return;
     this.drawn = key;
     const named = (name) => el("span", { class: "word", title: name }, name);
@@ -94,7 +94,9 @@ export class Report {
   /** What colours and outlines say; of a regression with the range of its target. */
   measure(target) {
     const outline = "Fill: true value. The thicker the outline, the larger the error";
-    setText(this.hint, target ? outline : "Outline: true class. Fill: predicted class");
+    const dense = this.state.scene.points.x.length > DENSE;
+    const wrong = "Small: predicted rightly. Otherwise outline: true class, fill: predicted class";
+    setText(this.hint, target ? outline : dense ? wrong : "Outline: true class. Fill: predicted class");
     this.ramp.hidden = !target;
     if (!target) return;
     const [name, low, canvas, high] = this.ramp.children;

@@ -16,6 +16,8 @@ export function beginState(schedule) {
     tool: "look", // in the hand
     show: { bands: true, arrows: true, points: true, assignments: false, equal: false },
     answers: null, // in a file: computes scores of places and rows
+    selected: new Set(), // rows of the table
+    selection: null, // what the engine says of them
     lit: "", // the marks that a term of the formula moves, while it is pointed at
     phone: false, // a narrow place
   };

@@ -204,7 +204,8 @@ export class SvgPen {
     const [px, py] = this.place(x, y);
     if (image.draw) {
       const id = this.stamped(image);
-      return this.add("use", { href: `#${id}`, x: short(px + w / 2), y: short(py + h / 2) });
+      const opacity = this.globalAlpha < 1 ? this.globalAlpha : undefined;
+      return this.add("use", { href: `#${id}`, x: short(px + w / 2), y: short(py + h / 2), opacity });
     }
     const [sx, sy] = this.at;
     this.add("image", { href: image.toDataURL(), x: short(px), y: short(py), width: short(w * sx), height: short(h * sy) });

@@ -21,6 +21,12 @@ export const TOOLS = {
     valued: "Point at the figure to read the predictions.",
     act: nothing, drag: pan,
   },
+  box: {
+    label: "Box", name: "Select rows in a box (tool)", cursor: "crosshair", adds: false,
+    icon: "M4 8V4h4M11 4h3M17 4h3v4M20 11v3M20 17v3h-4M13 20h-3M7 20H4v-4M4 13v-2",
+    hint: ["Drag a box around rows to select them. With Ctrl, they are added.", "Keyboard: Enter at one corner, arrow keys, Enter at the opposite one."],
+    act: (hand, place) => hand.corner(place), drag: (hand, ...rest) => hand.stretch(...rest),
+  },
   add: {
     label: "Add", name: "Add (tool)", cursor: "crosshair", adds: true,
     icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 8v8M8 12h8",

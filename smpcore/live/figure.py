@@ -29,14 +29,15 @@ from smpcore.live.parts import STOPPED, Parts, short_digest
 from smpcore.live.picture import picture
 from smpcore.live.points import STEPS, changed
 from smpcore.live.scene import Scene, laying_out
+from smpcore.live.selection import selection
 from smpcore.live.settings import validated
 
 log = logging.getLogger(__name__)
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
 #: last one took longer.
 CANONICAL_SECONDS = 0.05
-#: Messages that change nothing: what they ask for comes beside the picture.
-BACKGROUND = ("knots", "steps")
+#: Messages that change no model: what they ask for comes beside the picture.
+BACKGROUND = ("knots", "steps", "select")
 #: A preview of a slow fit has at most so many training rows, and numbers in them.
 MOST_ROWS, MOST_VALUES = 300, 100_000
 #: Fewer rows than this tell nothing.
@@ -64,6 +65,8 @@ class Shown:
         Whether the last canonical fit was no job, and took `seconds`.
     canonical : bool
         Whether the last answer looked at a canonical fit.
+    selected : dict of str to list of int
+        Digest of a table -> its rows that are selected in the picture.
     """
 
     edited: str = ""
@@ -79,6 +82,7 @@ class Shown:
     cautions: list[str] = field(default_factory=list)
     present: bool = False
     canonical: bool = False
+    selected: dict[str, list[int]] = field(default_factory=dict)
 
     def wait_for(self, fit: Any) -> None:
         """Wait for this fit and for no older one, which may end then."""
@@ -236,6 +240,8 @@ class Figure:
         """Fill in the answer to the message."""
         dragging, shown = message.dragging, self.shown
         scene = context.cached("scene", lambda: self._scene(context))
+        if message.kind == "select":  # rows of the table, whatever picture they are in
+            shown.selected = {context.data.dataset.digest: list(message.want)}
         # What is asked for of another scene would belong to nothing: the new one comes.
         known = message.have == scene.header["id"]
         if known and message.kind in BACKGROUND:
@@ -272,16 +278,27 @@ class Figure:
             context, bounds, support, automatic, self.data_options
         )
         header["terms"] = [term._asdict() for term in context.method.terms]
-        full = {"kind": "full", "scene": scene.header | {"present": shown.present}}
-        header |= {"kind": "picture"} if known else full
+        header |= {"kind": "picture"} if known else self._full(context, scene)
         if not dragging:
             header["headline"] = _headline(context, scene)
             header["laying_out"] = laying_out(context, scene)
+
+    def _full(self, context: Context, scene: Scene) -> dict[str, Any]:
+        """What stands still while a model changes."""
+        described = scene.header | {"present": self.shown.present}
+        selected = self._selection(context, scene)
+        return {"kind": "full", "scene": described, "selection": selected}
+
+    def _selection(self, context: Context, scene: Scene) -> dict[str, Any]:
+        rows = self.shown.selected.get(context.data.dataset.digest, [])
+        return selection(context.data, scene, rows)
 
     def _pictures(
         self, context: Context, scene: Scene, message: Message
     ) -> dict[str, Any]:
         """What the browser asks for beside the picture, while nothing else goes on."""
+        if message.kind == "select":
+            return {"selection": self._selection(context, scene)}
         if message.kind == "knots":
             return {"knots": path.path_points(context, scene, message)}
         self.shown.wait_for(run := path.run_of(context, message))

@@ -39,7 +39,7 @@ UNEXPECTED = "The page sent something unexpected; reload it."
 class Message(Record):
     """What the figure sends; of kind "full" is none, but what draws everything."""
 
-    kind: Literal["set", "reset", "edit", "knots", "steps", "poll", "stop"]
+    kind: Literal["set", "reset", "edit", "knots", "steps", "select", "poll", "stop"]
     seq: _Index
     have: _Name = ""
     dragging: bool = False

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 
 from smpcore.datasets import Dataset, Split
@@ -78,7 +79,7 @@ class LiveFigure(anywidget.AnyWidget):
     values : dict
         Its parameters as they were chosen; they can be set.
     selected : list of int
-        Rows of the caller's table that are pinned in the picture.
+        Rows of the table on the screen, from 0, that are selected; they can be set.
     """
 
     _esm = FOLDER / "figure.js"
@@ -96,6 +97,7 @@ class LiveFigure(anywidget.AnyWidget):
         self._choose(replace(self._choice, method=method, values=dict(values)))
         self.on_msg(self._answer)
         self.observe(self._set, ["method", "values"])
+        self.observe(self._select, "selected")
 
     def _choose(self, wish: Choice) -> None:
         """Make a wish the choice; what cannot be is refused."""
@@ -123,6 +125,19 @@ class LiveFigure(anywidget.AnyWidget):
             self._take(self._choice)  # what was valid stays
             raise
         self._answer(self, {"kind": "poll", "seq": self._seq}, [])
+
+    def _select(self, change: Mapping[str, Any]) -> None:
+        """The caller has selected rows: they light up in the picture."""
+        if self._own:
+            return
+        numbers = np.asarray(change["new"], dtype=int) + 1
+        dataset = self._context.dataset
+        rows = np.isin(dataset.row_numbers(np.arange(dataset.n_samples)), numbers)
+        want = np.flatnonzero(rows).tolist()
+        scene = self._figure.shown.scene
+        have = scene.header["id"] if scene else ""
+        sent = {"kind": "select", "seq": self._seq, "have": have, "want": want}
+        self._answer(self, sent, [])
 
     _seq = 0
 
@@ -154,6 +169,11 @@ class LiveFigure(anywidget.AnyWidget):
         notices += [{"level": "warning", "text": text} for text in texts]
         if context.choice is not before:
             self._take(context.choice)
+        if message.kind == "select":
+            self._own = True
+            rows = np.asarray(message.want, dtype=int)
+            self.selected = (context.dataset.row_numbers(rows) - 1).tolist()
+            self._own = False
 
     @property
     def _context(self) -> Context:

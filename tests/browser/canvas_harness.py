@@ -358,6 +358,11 @@ def answer(state: dict, message: dict | None) -> bytes:
         if state["values"]["mu"] == 1:  # as if a newer scene were there already
             knots = [knot | {"chain": "another"} for knot in knots]
         header |= {"kind": "knots", "knots": knots}
+    elif message and message["kind"] == "select":
+        rows = np.array(message["want"], "i4")
+        few = {"features": ["x"], "means": [[0.5, None]]}
+        few |= {"rows": rows, "values": rows[:100, None].astype("f4")}
+        header |= {"kind": "select", "selection": few}
     else:
         if message and message["kind"] == "set":
             if message["values"].get("data") == 7:  # digits; their first fit is slow

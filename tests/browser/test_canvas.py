@@ -361,7 +361,7 @@ MEND = """([owner, call]) => {
   window[owner].prototype[call] = window.whole;
   delete window.whole;
 }"""
-TOOLS = ("Look", "Add", "Spray", "Outliers", "Move", "Erase")
+TOOLS = ("Look", "Box", "Add", "Spray", "Outliers", "Move", "Erase")
 
 
 def press_lam(page, key: str) -> None:
@@ -470,3 +470,53 @@ def test_nothing_of_the_data_before_stays_while_a_model_is_waited_for(visit):
     expect(page.locator(".badge")).to_be_hidden()
     assert raster.evaluate(COLOURS) > 1
     expect(page.get_by_role("button", name="Save as PNG")).to_be_enabled()
+
+
+def inside(low: tuple[float, float], high: tuple[float, float]) -> list[int]:
+    """Rows of the harness's points between two corners."""
+    x, y = (harness.start("toy")["points"][name] for name in "xy")
+    within = (low[0] <= x) & (x <= high[0]) & (low[1] <= y) & (y <= high[1])
+    return np.flatnonzero(within).tolist()
+
+
+def test_rows_in_a_box_are_selected_with_mouse_and_keys(visit):
+    page = visit()
+    words = page.get_by_role("status").filter(has_text="rows selected")
+    first, second = inside((-0.5, -0.5), (1.5, 1.5)), inside((-2.5, -2.5), (-0.5, 0.5))
+    assert first and second
+
+    def selected() -> list[int] | None:
+        last = (heard(page)["heard"] or [{}])[0]
+        return sorted(last["want"]) if last.get("kind") == "select" else None
+
+    page.keyboard.down("Shift")
+    page.mouse.move(*at(page, -0.5, 1.5))
+    page.mouse.down()
+    page.mouse.move(*at(page, 1.5, -0.5), steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    wait_until(page, lambda: selected() == first)
+    expect(words).to_contain_text(f"{len(first)} of 160 rows selected")
+    page.get_by_role("button", name="Select rows in a box (tool)").click()
+    page.keyboard.down("Control")
+    page.mouse.move(*at(page, -2.5, -2.5))
+    page.mouse.down()
+    page.mouse.move(*at(page, -0.5, 0.5), steps=3)
+    page.mouse.up()
+    page.keyboard.up("Control")
+    both = sorted({*first, *second})
+    wait_until(page, lambda: selected() == both)
+    row = page.get_by_role("button", name=f"Find row {both[0] + 1} in the figure")
+    row.focus()
+    expect(page.locator(".halo:not([hidden])")).to_have_count(1)
+    row.click()
+    expect(page.locator(".cross:not([hidden])")).to_have_count(1)
+    page.get_by_role("button", name="Clear the selection").click()
+    expect(words).to_have_count(0)
+    canvas(page).focus()
+    for key in ("Enter", *["Shift+ArrowRight"] * 10, *["Shift+ArrowUp"] * 10, "Enter"):
+        page.keyboard.press(key)
+    cursor = [both[0]]  # the crosshair stands on that row: the box begins there
+    x, y = (harness.start("toy")["points"][name][cursor][0] for name in "xy")
+    corner = inside((x - 1e-6, y - 1e-6), (9, 9))
+    wait_until(page, lambda: selected() == corner)

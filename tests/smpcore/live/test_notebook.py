@@ -155,3 +155,38 @@ def test_without_the_widget_library_a_sentence_says_what_to_install(moons, monke
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(SmpcoreError, match=r"needs anywidget.*smpcore\[notebook\]"):
         smpcore.explore(*moons)
+
+
+def test_rows_selected_in_the_picture_are_compared_with_the_others(moons):
+    X, y = moons
+    cell, seen = Cell(X, y, method="smp"), []
+    cell.figure.observe(lambda change: seen.append(change["new"]), "selected")
+    drawn = cell.last["scene"]["points"]["row"]
+    inside = np.flatnonzero(X[:, 0] > 1)
+    sent = cell.say("select", want=inside.tolist())["selection"]
+    chosen = np.intersect1d(drawn, inside)
+    assert sorted(sent["rows"]) == chosen.tolist() and seen == [inside.tolist()]
+    others = np.setdiff1d(drawn, inside)
+    expected = {
+        f"x{j + 1}": (X[chosen, j].mean(), X[others, j].mean(), X[drawn, j].std())
+        for j in range(2)
+    }
+    order = sorted(
+        expected, key=lambda n: -abs(np.diff(expected[n][:2])) / expected[n][2]
+    )
+    assert len(sent["features"]) == 2
+    means = [expected[name][:2] for name in order]
+    np.testing.assert_allclose(sent["means"], means, rtol=1e-12)
+    np.testing.assert_allclose(np.sort(sent["values"][:, 0]), np.sort(X[chosen, 0]))
+
+
+def test_rows_that_the_caller_selects_light_up(moons):
+    cell = Cell(*moons, method="smp")
+    cell.figure.selected = [3, 5, 90]
+    drawn = set(cell.last["scene"]["points"]["row"]) if "scene" in cell.last else None
+    assert cell.last["kind"] == "select"
+    assert set(cell.last["selection"]["rows"]) <= {3, 5, 90} and drawn is None
+    assert cell.figure.selected == [3, 5, 90]
+    cell.scene = ""  # the cell is shown anew
+    again = cell.say("poll")
+    assert again["kind"] == "full" and len(again["selection"]["rows"]) >= 2
