@@ -26,6 +26,7 @@ paper = widget_state.choose_one(
 if paper in METHODS:
     st.caption(METHODS[paper].reference)
 chosen = [one for one in EXPERIMENTS if one.paper == paper]
+experiments.quotations(chosen)
 experiments.forest(chosen)
 lines = experiments.from_tables(overview, chosen)
 lines = lines.assign(title=[one.title for one in chosen])

@@ -14,8 +14,14 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session, widget_state
-from pages.ui.elements import problems_shown, progress_bar, table, table_popover
-from pages.ui.text import message
+from pages.ui.elements import (
+    expander,
+    problems_shown,
+    progress_bar,
+    table,
+    table_popover,
+)
+from pages.ui.text import escape_markdown, message
 from pages.work import server_files, study_pool
 from pages.work.slots import poll_interval
 from pages.work.store import Store
@@ -345,16 +351,34 @@ def of_all_papers() -> None:
         f"on what the paper leaves open, {in_part} hold in part and {fails} do not "
         "hold here**"
     )
-    _shown(lines, "reading", "open")
-    _hardly_fail(lines)
-    st.caption(
-        "Readings: in how many of those that are measured it holds; one only: what "
-        "else is open is listed at the experiment. Here: in how many comparisons in "
-        "our own reading. Holds: in every comparison, or as often as in the paper's "
-        "own numbers; in part: in half of them or more. Shuffled: how often it would "
-        "hold with our numbers shuffled between models. The page What holds of five "
-        "papers of the Guide has the same to quote."
+    st.plotly_chart(
+        figures.verdict_strip(lines, VERDICTS),
+        key="papers_verdicts",
+        alt="Conclusions of each paper by verdict; the table has them in words",
     )
+    st.caption(
+        "Holds: in every comparison, or as often as in the paper's own numbers; in "
+        "part: in half of them or more. The Guide has the same to quote."
+    )
+    with expander("Conclusions as a table", "papers_conclusions", "table"):
+        _shown(lines, "reading", "open")
+        st.caption(
+            "Readings: in how many of those measured it holds. Here: in how many "
+            "comparisons in our own reading. Shuffled: with numbers shuffled between "
+            "models."
+        )
+        _hardly_fail(lines)
+
+
+def quotations(experiments: Sequence[Experiment]) -> None:
+    """A paper's main conclusions in its own words, with what became of them."""
+    lines = from_tables(conclusions_table, experiments)
+    words = [
+        f"- **{escape_markdown(row['verdict'])}**: {escape_markdown(row['claim'])} "
+        f"({escape_markdown(row['where'])})"
+        for row in lines.to_dict("records")
+    ]
+    st.markdown("\n".join(words))
 
 
 def _hardly_fail(lines: pd.DataFrame) -> None:

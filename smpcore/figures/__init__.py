@@ -20,7 +20,12 @@ from smpcore.figures.embedding import (
     map_view,
     shown_rightly,
 )
-from smpcore.figures.forest import forest, group_values, mean_differences
+from smpcore.figures.forest import (
+    forest,
+    group_values,
+    mean_differences,
+    verdict_strip,
+)
 from smpcore.figures.maps import (
     answer_map,
     change_map,

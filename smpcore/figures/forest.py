@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import wrap
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -22,6 +25,10 @@ _STYLES = {
     "differs": (NEGATIVE, "diamond"),
     "differs from the rest": (NEGATIVE, "diamond"),
     "on other data": (OKABE_ITO[0], "circle"),
+    "holds": (POSITIVE, "square"),
+    "depends on the reading": (GREY, "circle-open"),
+    "holds in part": (GREY, "circle"),
+    "does not hold": (NEGATIVE, "diamond"),
 }
 #: Pixels of a line, of one among more than so many, and around all of them.
 _LINE, _NARROW, _MANY, _AROUND = 34, 22, 12, 120
@@ -60,6 +67,36 @@ def forest(
         labels = [f"{label} ({n:,})" for label, n in zip(labels, counts, strict=True)]
     layout(figure, _AROUND + (_LINE if n <= _MANY else _NARROW) * n, title, "group")
     figure.update_yaxes(tickvals=places, ticktext=labels, range=(n - 0.5, -0.5))
+    return figure.update_layout(dragmode=False)
+
+
+def verdict_strip(lines: pd.DataFrame, kinds: Sequence[str]) -> go.Figure:
+    """A mark for each conclusion of each paper, sorted by its verdict.
+
+    The table has the columns paper, kind and claim.
+    """
+    papers = [*lines["paper"].unique()]
+    order = lines["kind"].map(list(kinds).index).sort_values(kind="stable").index
+    lines = lines.loc[order]
+    place = lines.groupby("paper").cumcount() + 1
+    figure = go.Figure()
+    for kind in kinds:
+        part = lines[lines["kind"] == kind]
+        color, symbol = _STYLES[kind]
+        marks(
+            figure,
+            np.column_stack([place[part.index], part["paper"].map(papers.index)]),
+            kind,
+            {"color": color, "symbol": symbol, "size": 14},
+            text=[
+                "<br>".join(wrap(words(claim, 500), 60, break_on_hyphens=False))
+                for claim in part["claim"]
+            ],
+            hovertemplate="%{text}",
+        )
+    layout(figure, _AROUND + _LINE * len(papers), "conclusions", "paper")
+    ticks = {"tickvals": np.arange(len(papers)), "ticktext": [*map(words, papers)]}
+    figure.update_yaxes(range=(len(papers) - 0.5, -0.5), **ticks)
     return figure.update_layout(dragmode=False)
 
 

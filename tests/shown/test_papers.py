@@ -86,3 +86,20 @@ def test_the_headline_counts_the_verdicts(page):
         f"**Of 29 conclusions of five papers {holds} hold, {depends} depend on what "
         f"the paper leaves open, {in_part} hold in part and {fails} do not hold here**"
     )
+
+
+def test_the_strip_has_a_mark_for_each_verdict_and_quotations_are_whole(page):
+    table = of_all_papers(page)
+    strip = json.loads(page.get("plotly_chart")[0].proto.spec)["data"]
+    kinds = "holds in part", "holds", "depends on", "does not hold"
+    kind = table["Verdict"].map(lambda v: next(k for k in kinds if v.startswith(k)))
+    for trace in strip:
+        own = kind == next(k for k in kinds if trace["name"].startswith(k))
+        quoted = [text.replace("<br>", " ") for text in trace["text"]]
+        assert sorted(quoted) == sorted(table["The paper says"][own])
+    assert sum(len(trace["text"]) for trace in strip) == 29
+    chosen = table[table["Paper"] == table["Paper"].iloc[0]]
+    listed = next(m.value for m in page.markdown if m.value.startswith("- **"))
+    assert len(listed.splitlines()) == len(chosen)
+    for quoted in chosen["The paper says"]:
+        assert quoted in listed.replace("\\", "")
