@@ -176,7 +176,9 @@ export class Figure {
       report.lead(header.headline);
       hand.tour.hidden = !header.headline || !this.transport.tours; // in a lesson, a file or a notebook
     }
-    this.set({ list: header.controls ?? this.state.list }); // a refusal brings none: what was valid stands again
+    // What a picture is stands at its control; a refusal brings none: what was valid stands again.
+    const list = header.controls?.map((row) => (row.name === "v.kind" ? { ...row, help: this.state.scene.view.note } : row));
+    this.set({ list: list ?? this.state.list });
     this.arrange();
     if (header.knots) this.keep(header.knots.map((knot) => [knot.knot, knot]));
     if (this.state.list) guard.draw("settings", controls.node, () => controls.update(this.state.list, (name) => this.touched.has(name)));

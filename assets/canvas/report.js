@@ -187,15 +187,15 @@ export class Report {
 
   /** What the picture does not show: rows that are not drawn, and hollow ones. */
   remarks({ own_share: own, shares = [] }) {
-    const { scene: { view: { note, alone, far }, target }, layingOut } = this.state;
-    const what = target ? "is within 5 % of the range of the model's prediction" : "matches the model's prediction";
+    const { scene: { view: { note, alone, far }, target }, layingOut, list } = this.state;
+    const what = target ? "Within 5 % of the range of the model's prediction" : "Shown as predicted";
     const parts = ["of training rows", "of rows placed later", "at the border (smallest tenth of lead)", "of wrong predictions"];
     const each = parts.map((of, i) => (shares[i] == null ? "" : `${percent(shares[i])} ${of}`)).filter(Boolean).join(", ");
-    const whose = far ? `${each} (rows left out of the map; hollow: shown otherwise).`
-      : `${percent(own)} of the rows; the others are hollow.`;
-    const hollow = `The picture ${what} for ${whose}`;
+    const hollow = `${what}: ${far ? `${each}, each left out of the map` : `${percent(own)} of the rows`}; the others are hollow.`;
+    const blank = far?.every(Boolean) ? "No region can be shown rightly: look at the rows." : "";
+    const about = list?.some(({ name }) => name === "v.kind") ? "" : note; // else it stands there
     const other = `For the whole model, see the prototypes${alone ? "" : " or choose another picture under View"}.`;
-    setText(this.note, [layingOut?.words, note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
+    setText(this.note, [layingOut?.words, blank, own < 1 ? hollow : "", this.sampled, own < 0.8 ? other : "", about].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;
   }
 

@@ -299,7 +299,7 @@ def editor() -> list[dict[str, Any]]:
         st.caption(
             "Change or add boards. Charge per prediction = cycles times mA per MHz: an "
             "estimate, for which the data sheet of your chip should give the current. "
-            f"Reserved: {_RESERVED_HELP[0].lower()}{_RESERVED_HELP[1:]}"
+            "What is reserved is explained at its columns."
         )
         number = st.column_config.NumberColumn
         edited = persistent_data_editor(

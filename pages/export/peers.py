@@ -72,7 +72,7 @@ def _pictures(
         )
         figure = figures.chip_peers(points, cost, titles, mark)
         place.plotly_chart(figure, key=f"peers_{cost}", alt=alt)
-    st.caption(_words(entry, chip, part, both, points))
+    st.caption(_words(chip, part, both), help=_measured(entry, points))
     if both is not None:
         st.markdown(better(points, scores.accuracy, both.alone.flash))
     lines = [_line(point, costs) for point in points.to_dict("records")]
@@ -97,15 +97,8 @@ def better(points: pd.DataFrame, accuracy: float, flash: int) -> str:
     return f"**More accurate than yours in no more flash:** {', '.join(names)}."
 
 
-def _words(
-    entry: dict[str, Any],
-    chip: str,
-    part: str,
-    both: ChipCosts | None,
-    points: pd.DataFrame,
-) -> str:
+def _words(chip: str, part: str, both: ChipCosts | None) -> str:
     """What the marks are, and what of it can be compared."""
-    versions = ", ".join(f"{name} {v}" for name, v in entry["versions"].items())
     yours = "Your model has no cost estimate and is not drawn. "
     if both is not None:
         yours = (
@@ -113,12 +106,20 @@ def _words(
             f"95 % interval), its costs {both.alone.origin}. "
         )
     return escape_markdown(
-        f"{yours}Others: measured on {entry['date']} on a simulated {chip} "
-        f"({versions}); mean accuracy of {entry['test']:,} test rows over "
-        f"{points.splits.max()} splits with {entry['training']:,} training rows each "
-        "(bar: 95 % interval of the mean), settings chosen by cross-validation. Costs "
-        "are of the prediction alone, without scaling or conversion of inputs. Not the "
-        "same rows as yours: a difference within the bars says nothing."
+        f"{yours}Others: measured on a simulated {chip}, on other rows than yours: a "
+        "difference within the bars says nothing."
+    )
+
+
+def _measured(entry: dict[str, Any], points: pd.DataFrame) -> str:
+    """With what the others were measured."""
+    versions = ", ".join(f"{name} {v}" for name, v in entry["versions"].items())
+    return escape_markdown(
+        f"Others: measured on {entry['date']} ({versions}); mean accuracy of "
+        f"{entry['test']:,} test rows over {points.splits.max()} splits with "
+        f"{entry['training']:,} training rows each (bar: 95 % interval of the mean), "
+        "settings chosen by cross-validation. Costs are of the prediction alone, "
+        "without scaling or conversion of inputs."
     )
 
 

@@ -41,6 +41,23 @@ FAINT = """() => {
 }"""  # noqa: E501
 
 
+#: Notes across the page of more than two lines at 1280 pixels, opened or folded away.
+LONG = """() => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const lines = (node) => node.getBoundingClientRect().height / parseFloat(getComputedStyle(node).lineHeight);
+  return [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stCaptionContainer"] p')]
+    .filter((node) => node.getBoundingClientRect().width > 900 && lines(node) > 2.4).map((node) => node.textContent);
+}"""  # noqa: E501
+
+
+@pytest.mark.parametrize("path", ["compare", "tradeoff", "export", "papers"])
+def test_no_note_is_longer_than_two_lines(visit, path):
+    page = visit(f"{path}?data=digits", viewport={"width": 1280, "height": 720})
+    expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible()
+    rested(page)
+    assert page.evaluate(LONG) == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["tradeoff", "performance", "export", "papers"])
 def test_text_stands_out(visit, path, theme):

@@ -137,5 +137,9 @@ def test_a_map_that_is_laid_out_closes_no_steps_and_comes_after_them(visit):
     expect(panel).to_be_visible()
     page.get_by_role("button", name="Close the steps").click()
     expect(panel).to_be_hidden()
-    surface = page.locator(".note").filter(has_text="curved surface")
+    surface = page.locator(".note").filter(has_text="rows placed later")
     expect(surface).to_be_visible()
+    high, line = surface.evaluate(
+        "n => [n.clientHeight, parseFloat(getComputedStyle(n).lineHeight)]"
+    )
+    assert high <= 2.4 * line

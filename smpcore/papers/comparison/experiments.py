@@ -402,12 +402,9 @@ def shipped_advice() -> str:
     advised, best = 100 * regrets(tables, accuracies).T
     gain = paired_difference(advised, best)
     return (
-        f"Try all {len(METHODS)} methods: which of them suits a table cannot be told "
-        "from how many rows, columns and classes it has and how many columns are 0/1. "
-        f"A rule that chose by these was tried on {len(best)} tables, each time "
-        "learned from the others. The accuracy of the method that it chose was "
-        f"{advised.mean():.1f} points below that of the best one there, on average; "
-        f"{accuracies.mean().idxmax()}, always taken, was {best.mean():.1f} points "
-        f"below it (difference {gain.mean:+.1f}, 95 % interval {gain.low:+.1f} to "
-        f"{gain.high:+.1f})."
+        f"Try all {len(METHODS)} methods: a rule that chose one by a table's size and "
+        f"kinds of columns was {advised.mean():.1f} points of accuracy below the best "
+        f"one, on average over {len(best)} tables that it did not know; "
+        f"{accuracies.mean().idxmax()}, always taken, {best.mean():.1f} (difference "
+        f"{gain.mean:+.1f}, 95 % interval {gain.low:+.1f} to {gain.high:+.1f})."
     )
