@@ -309,3 +309,13 @@ def test_the_link_keeps_present_mode_until_it_is_left():
 def test_a_link_opens_in_present_mode_without_a_warning():
     shown = figure_of(opened({"present": "1"}))
     assert shown["scene"]["present"] and shown["notices"] == []
+
+
+def test_rows_selected_in_a_table_of_a_page_light_up_until_the_table_changes(browser):
+    rows = browser.context.data.split.train[:3]
+    digest = browser.context.data.dataset.digest
+    session_of(browser.app).live.selected = {digest: rows.tolist()}
+    shown = browser.post(None)["selection"]["rows"]
+    assert sorted(shown) == sorted(rows)
+    other = browser.send("set", values={"data": "breast_cancer"}, dragging=False)
+    assert other["kind"] == "full" and other["selection"]["rows"].size == 0

@@ -208,9 +208,17 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
     with tabs[names[0]]:
         _columns(table, division)
     some = time_to_event.answered_frame(dataset).iloc[:200, :200]
+
+    def selected() -> None:
+        places = st.session_state["table"].selection.rows
+        session.select_rows(dataset, np.array(places, dtype=int))
+
     with tabs["Table"]:
-        show_table(some, hide_index=False, key="table")
-        st.caption("At most the first 200 rows and columns.")
+        select = {"on_select": selected, "selection_mode": "multi-row"}
+        show_table(some, hide_index=False, key="table", **select)
+        st.caption(
+            "At most the first 200 rows and columns. Selected rows light up on Explore."
+        )
     for name in names[2:]:
         if name in _CHARTS:
             with tabs[name]:

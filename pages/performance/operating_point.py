@@ -224,8 +224,8 @@ def cases(rows: EvaluatedRows, places: np.ndarray, columns: Mapping[str, Any]) -
         placeholder="–",
         height=min(260, 38 + 35 * len(frame)),
         column_config=number_columns(frame),
-        on_select=partial(_picked, numbers),
-        selection_mode="single-row",
+        on_select=partial(_picked, rows, shown),
+        selection_mode="multi-row",
     )
     if len(places) > MOST_ROWS or frame.shape[1] > MOST_COLUMNS:
         st.caption(
@@ -235,10 +235,12 @@ def cases(rows: EvaluatedRows, places: np.ndarray, columns: Mapping[str, Any]) -
     _open_case(rows, numbers.tolist())
 
 
-def _picked(numbers: np.ndarray) -> None:
-    selected = st.session_state["cases"].selection.rows
-    if selected and selected[0] < len(numbers):
-        widget_state.set_value("case", int(numbers[selected[0]]))
+def _picked(rows: EvaluatedRows, shown: np.ndarray) -> None:
+    """Selected rows light up on Explore; the first one can be opened."""
+    selected = [i for i in st.session_state["cases"].selection.rows if i < len(shown)]
+    if selected:
+        widget_state.set_value("case", int(rows.numbers[shown[selected[0]]]))
+    session.select_rows(rows.data.dataset, rows.rows[shown[selected]])
 
 
 def _open_case(rows: EvaluatedRows, numbers: list[int]) -> None:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import numpy as np
 import streamlit as st
 
 from pages.state import links, table_store
 from pages.state.host import resolve, validated, with_data_here
 from pages.work import visitors
 from pages.work.tasks import Task
-from smpcore import SmpcoreError
+from smpcore import Dataset, SmpcoreError
 from smpcore.live import BUNDLED, MINE, Choice, Context, Shown
 
 if TYPE_CHECKING:  # these modules import this one
@@ -294,6 +295,11 @@ def choose_data(choice: Choice) -> None:
         return
     choose(context.choice)
     get().notices.extend(changes)
+
+
+def select_rows(dataset: Dataset, rows: np.ndarray) -> None:
+    """Light rows of a table, by their places in it, up on Explore."""
+    get().live.selected = {dataset.digest: rows.tolist()}
 
 
 def turn_to(page: str) -> None:
