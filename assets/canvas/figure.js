@@ -183,7 +183,7 @@ export class Figure {
     if (header.knots) this.keep(header.knots.map((knot) => [knot.knot, knot]));
     if (this.state.list) guard.draw("settings", controls.node, () => controls.update(this.state.list, (name) => this.touched.has(name)));
     this.play.show();
-    if (header.selection) this.set({ selection: header.selection, selected: new Set(header.selection.rows) }, "view");
+    if (header.selection || header.scene) this.set({ selection: header.selection, selected: new Set(header.selection?.rows) }, "view");
     if (header.kind === "select") return;
     if (header.kind === "steps") return guard.draw("the steps", stepper.panel, () => stepper.receive(header));
     const replays = header.picture && stepper.isOpen; // a map came, or what was changed just before

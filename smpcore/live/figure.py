@@ -286,8 +286,10 @@ class Figure:
     def _full(self, context: Context, scene: Scene) -> dict[str, Any]:
         """What stands still while a model changes."""
         described = scene.header | {"present": self.shown.present}
-        selected = self._selection(context, scene)
-        return {"kind": "full", "scene": described, "selection": selected}
+        full = {"kind": "full", "scene": described}
+        if self.shown.selected.get(context.data.dataset.digest):
+            full["selection"] = self._selection(context, scene)
+        return full
 
     def _selection(self, context: Context, scene: Scene) -> dict[str, Any]:
         rows = self.shown.selected.get(context.data.dataset.digest, [])
