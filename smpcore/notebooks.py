@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from smpcore.datasets import make_dataset
-from smpcore.errors import SmpcoreError
+from smpcore.datasets import list_names, make_dataset
+from smpcore.errors import SmpcoreError, caution
+from smpcore.methods import METHODS
+from smpcore.methods.shared.base import PrototypeEstimator
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -66,3 +68,43 @@ def explore(X: Any, y: ArrayLike, method: str = "", **values: Any) -> Any:
     frame = frame.assign(**{name: pd.Series(list(answers))})
     dataset = make_dataset(frame, "My table", roles={name: "target"})
     return LiveFigure(dataset, method, values)
+
+
+def _explore_fitted(self: PrototypeEstimator, X: Any, y: ArrayLike) -> Any:
+    """Show a model's settings on a table in a notebook, as `smpcore.explore` does.
+
+    A model does not remember its rows. The figure divides the table into training and
+    validation rows and fits its own model: this one stays as it is.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars DataFrame of shape (n_samples, n_features)
+        Inputs, as those of ``fit``.
+    y : array-like of shape (n_samples,)
+        Classes, or numbers to predict.
+
+    Returns
+    -------
+    LiveFigure
+        See `smpcore.explore`.
+    """
+    row, task = next(
+        (row, task)
+        for row in METHODS.values()
+        for task, estimator in row.estimators.items()
+        if isinstance(self, estimator)
+    )
+    controls = row.defaults(task)
+    values = self.get_params(deep=False)
+    usual = type(self)().get_params(deep=False)
+    changed = [n for n in values if n not in controls and values[n] != usual[n]]
+    if changed:
+        caution(
+            f"The figure has no control for {list_names(changed)}: it has defaults."
+        )
+    chosen = {name: value for name, value in values.items() if name in controls}
+    return explore(X, y, row.key, **chosen)
+
+
+# The floor of the methods knows none of notebooks, which are above it.
+PrototypeEstimator.explore = _explore_fitted

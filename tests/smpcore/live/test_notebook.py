@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, make_moons
 
 import smpcore
 from smpcore import METHODS, SMaLLClassifier, SMPClassifier, SmpcoreError
+from smpcore.errors import cautions
 from smpcore.live import STOPPED, notebook
 from tests.test_live import unpacked
 
@@ -190,3 +191,25 @@ def test_rows_that_the_caller_selects_light_up(moons):
     cell.scene = ""  # the cell is shown anew
     again = cell.say("poll")
     assert again["kind"] == "full" and len(again["selection"]["rows"]) >= 2
+
+
+@pytest.mark.parametrize(
+    ("key", "task"),
+    [(row.key, task) for row in METHODS.values() for task in row.estimators],
+)
+def test_a_model_opens_the_figure_with_its_settings(moons, key, task):
+    X, y = moons if task == "classification" else (moons[0], moons[0][:, 0] ** 2)
+    row = METHODS[key]
+    numbers = [p for p in row.controls(task) if p.scale in ("log", "int")]
+    chosen = {p.name: p.clean(np.sqrt(max(p.low, 1e-4) * p.high)) for p in numbers[:2]}
+    model = row.estimators[task](**chosen, max_iter=77).fit(X, y)
+    with cautions() as heard:
+        figure = model.explore(X, y)
+    assert heard == ["The figure has no control for max_iter: it has defaults."]
+    rows = smpcore.split(figure._context.table).train
+    shown = figure.model_
+    assert type(shown) is type(model) and chosen.items() <= shown.get_params().items()
+    anew = type(model)(**model.get_params() | {"max_iter": shown.max_iter})
+    np.testing.assert_array_equal(
+        anew.fit(X[rows], y[rows]).predict(X).astype(str), shown.predict(X).astype(str)
+    )
