@@ -11,6 +11,7 @@ from pages.state.host import resolve
 from pages.ui import (
     exports,
     lesson_bar,
+    lesson_page,
     navigation,
     qr,
     saved_page,
@@ -91,9 +92,13 @@ def _downloads() -> None:
     model = resolve(released)
     workspace.pin_button(model, row)
     qr.button(row)
+    run = lesson_run.current()
     with row:
-        saved_page.offer(model)
-    if not lesson_run.current():
+        if run:
+            lesson_page.offer(run)
+        else:
+            saved_page.offer(model)
+    if not run:
         tuner.button(row)
         tuner.starts_button(row)
     row.page_link("pages/export.py", label="More export options")

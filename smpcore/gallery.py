@@ -1,7 +1,7 @@
 """A static site of figures, for any host: ``python -m smpcore.gallery OUT``.
 
-Beside them it has a reference of the public names, where pdoc is installed, and the
-pages of a guide in Markdown, where a folder is named.
+Beside them it has a reference of the public names, where pdoc is installed, the pages
+of a guide in Markdown, where a folder is named, and the lessons of an app.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 import sys
 import time
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
@@ -52,7 +53,10 @@ _START = """<h1>Sparse Prototype Explorer</h1>
 
 
 def write_gallery(
-    out: Path, data: list[str] | None = None, guide: Path | None = None
+    out: Path,
+    data: list[str] | None = None,
+    guide: Path | None = None,
+    lessons: Iterable[tuple[str, str, bytes]] = (),
 ) -> list[Path]:
     """Write a page for each bundled data set and method, and an index of them.
 
@@ -64,12 +68,14 @@ def write_gallery(
         Keys of data sets; all of them if not given.
     guide : Path, optional
         Folder of pages in Markdown, which are written beside the figures.
+    lessons : iterable of (str, str, bytes)
+        Name, title and page of each lesson.
 
     Returns
     -------
     list of Path
-        The pages of figures. Where even a few values of the main control would take
-        minutes there is none, and the index says so.
+        The pages of figures and lessons. Where even a few values of the main control
+        would take minutes there is none, and the index says so.
     """
     out.mkdir(parents=True, exist_ok=True)
     host, pages, lines = host_of(bundled_table), [], []
@@ -94,12 +100,25 @@ def write_gallery(
             size, seconds = path.stat().st_size, time.perf_counter() - started
             log.info("%s: %d kB, %.1f s", path.name, size // 1000, seconds)
         lines.append("</ul>")
+    written = [_write_lesson(out, *entry) for entry in lessons]
+    pages += [path for path, _ in written]
+    if written:
+        items = "\n".join(line for _, line in written)
+        lines.append(f"<h2>Lessons</h2>\n<ul>{items}</ul>")
     lines += [*_write_guide(out, guide), *_write_reference(out)]
     style = (FOLDER / "saved.css").read_text("utf-8")
     title, body = "Sparse Prototype Explorer", _START + "\n".join(lines)
     index = _PAGE.format(title=title, style=style, body=body)
     (out / "index.html").write_text(index, "utf-8")
     return pages
+
+
+def _write_lesson(out: Path, name: str, title: str, page: bytes) -> tuple[Path, str]:
+    """Write a lesson; its file, and its line of the index."""
+    path = out / f"lesson-{name}.html"
+    path.write_bytes(page)
+    log.info("%s: %d kB", path.name, len(page) // 1000)
+    return path, f'<li><a href="{path.name}">{html.escape(title)}</a></li>'
 
 
 def _write_reference(out: Path) -> list[str]:
@@ -166,12 +185,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m smpcore.gallery")
     parser.add_argument("out", type=Path, help="folder")
     parser.add_argument("--guide", type=Path, help="folder of pages in Markdown")
+    help = "MODULE:FUNCTION that yields name, title and page of each lesson"
+    parser.add_argument("--lessons", help=help)
     parser.add_argument("--data", nargs="*", help="keys of data sets; all if not given")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", Caution)
     warnings.simplefilter("ignore", ConvergenceWarning)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    pages = write_gallery(arguments.out, arguments.data, arguments.guide)
+    lessons = ()
+    if arguments.lessons:
+        module, _, function = arguments.lessons.partition(":")
+        lessons = getattr(importlib.import_module(module), function)()
+    pages = write_gallery(arguments.out, arguments.data, arguments.guide, lessons)
     size = sum(path.stat().st_size for path in pages)
     log.info("%d pages, %.1f MB", len(pages), size / 1e6)
 

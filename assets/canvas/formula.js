@@ -56,6 +56,15 @@ function draw({ tag, text, below, above }) {
   return above ? node("msup", base, row(above)) : base;
 }
 
+/** What LaTeX calls the signs of lessons; any other command stays as it is written. */
+const SIGNS = {
+  "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eta": "η", "kappa": "κ", "lambda": "λ", "mu": "μ", "sigma": "σ", "tau": "τ",
+  "sum": "∑", "lVert": "‖", "rVert": "‖", "infty": "∞", "cdot": "·", "times": "×", "leq": "≤", "geq": "≥", ",": "",
+};
+
+/** A formula of a text, between its dollar signs. */
+export const mathOf = (text) => node("math", ...tokens(text.replace(/\\([A-Za-z]+|,)/g, (whole, name) => SIGNS[name] ?? whole)).map(draw));
+
 /** The formula below the figure. */
 export class Formula {
   constructor(root, state, set) {
@@ -75,7 +84,7 @@ export class Formula {
   }
 
   button({ formula, words, marks }, index) {
-    const math = node("math", ...tokens(formula).map(draw));
+    const math = mathOf(formula);
     const name = { title: MARKS[marks], "aria-label": `${words}: ${MARKS[marks]}` };
     const [on, off] = [() => this.mark(index), () => this.mark(-1)];
     const pointed = { pointerenter: on, focus: on, pointerleave: off, blur: off };

@@ -3,6 +3,7 @@
 import { Answers } from "./answers.js";
 import { nearestIndex } from "./controls.js";
 import { Figure } from "./figure.js";
+import { LessonPage } from "./lesson_page.js";
 import { decode } from "./payload.js";
 
 /** Answers as the server would, with what is in the file. */
@@ -27,7 +28,7 @@ export class Saved {
       this.knots = row === second.at ? this.start : second.knots[row];
       moved.set(second.param, second.values[row]);
     }
-    if (path.param in values || moved.size) {
+    if (path && (path.param in values || moved.size)) {
       const at = nearestIndex(path.values, values[path.param] ?? last.picture.value);
       moved.set(path.param, path.values[at]);
       const rows = last.controls.map((row) => (moved.has(row.name) ? { ...row, value: moved.get(row.name) } : row));
@@ -39,19 +40,40 @@ export class Saved {
 
 /** The transport of the figure, which takes what needs the app away. */
 class Place {
-  constructor(host, style, payload) {
+  /** @param {{mark?: object, onMark?: (place: object) => void, onPicture?: (picture: object) => void}} [lesson] that the figure is in */
+  constructor(host, style, payload, lesson = {}) {
     this.saved = new Saved(payload);
+    this.lesson = lesson;
     const figure = (this.figure = new Figure(host, style, this));
     const { hand, share, stepper } = figure;
     if (payload.answers) figure.set({ answers: new Answers(payload.answers, globalThis.savedPrograms) });
     for (const node of [hand.undo, share.copy, stepper.opener]) node.hidden = true;
-    figure.answer(this.saved.full);
+    this.reply(this.saved.full);
     figure.answer(this.saved.reply({ kind: "knots", seq: 0, want: [...this.saved.knots.keys()] }));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figure.readTheme());
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.themed = () => figure.readTheme();
+    this.dark.addEventListener("change", this.themed);
+  }
+
+  /** An answer, with the place that a lesson's question asks for. */
+  reply(header) {
+    const { mark, onPicture } = this.lesson;
+    this.figure.answer(header.picture && mark ? { ...header, mark } : header);
+    if (header.picture) onPicture?.(header.picture);
   }
 
   post(message) {
-    queueMicrotask(() => this.figure.answer(this.saved.reply(message)));
+    const { mark, onMark } = this.lesson;
+    if (message.op === "mark" && mark?.open) {
+      this.lesson.mark = { ...mark, at: [message.x, message.y] };
+      onMark(message);
+    }
+    queueMicrotask(() => this.reply(this.saved.reply(message)));
+  }
+
+  stop() {
+    this.dark.removeEventListener("change", this.themed);
+    this.figure.stop();
   }
 }
 
@@ -62,5 +84,7 @@ export async function open(place) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const payload = decode(new Uint8Array(await new Response(stream).arrayBuffer()));
   place.replaceChildren(); // what stood there for who has no script
-  new Place(place.attachShadow({ mode: "open" }), text("saved-style"), payload);
+  const draw = (host, of, lesson) => new Place(host.attachShadow({ mode: "open" }), text("saved-style"), of, lesson);
+  if (payload.lesson) new LessonPage(place, payload, draw);
+  else draw(place, payload);
 }

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -34,10 +33,6 @@ from smpcore.live import (
 )
 
 log = logging.getLogger(__name__)
-
-
-#: In place of what the strip draws of a model while a question is open.
-_NO_STRIP = {"nonzeros": 0}
 
 
 def filter_locked(message: Message) -> tuple[Message, list[str]]:
@@ -74,47 +69,6 @@ def _marked(run: lesson_run.Run, message: Message) -> Message:
     if run.is_open_question and not run.is_answered and run.asks_place and is_place:
         run.mark = [float(value) for value in place]
     return _setting(message, {})
-
-
-def _mark(run: lesson_run.Run) -> dict[str, Any]:
-    """The visitor's mark, and after the answer the places that were asked for."""
-    if run.is_open_question:
-        return {"open": True, "at": run.mark, "found": []}
-    with suppress(SmpcoreError):  # the page shows why a fit has no result
-        run.readouts()
-    places = run.places.get(run.at, [])
-    return {"open": False, "at": run.answer, "found": places}
-
-
-def redact(header: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a message without what is hidden until a question is answered."""
-    run = lesson_run.current()
-    if run is None:
-        return header
-    if "controls" in header:
-        rows = [row for row in header["controls"] if run.shows(row["name"])]
-        rows = [r | {"locked": True} if run.locks(r["name"]) else r for r in rows]
-        header = header | {"controls": rows}
-    path = header.get("path")
-    if path and run.locks(path["param"]):  # its strip would scrub a locked control
-        header = header | {"path": None}
-    if header.get("knots") and run.locks(session.resolved().method.path):
-        header = header | {"knots": []}
-    if "picture" in header and run.asks_place:
-        header = header | {"mark": _mark(run)}
-    if "headline" in header:  # a lesson has its own words
-        header = header | {"headline": ""}
-    if not run.hides_numbers:
-        return header
-    if "trace" in header:  # its curves and sentences are full of numbers
-        header = header | {"trace": None, "steps": [], "job": None, "printed": None}
-    if "picture" in header:
-        header = header | {"picture": _without_numbers(header["picture"])}
-    return header
-
-
-def _without_numbers(picture: dict[str, Any]) -> dict[str, Any]:
-    return picture | {"readouts": [], "strip": _NO_STRIP}
 
 
 def answer(sent: Any) -> bytes:
@@ -156,7 +110,7 @@ def answer(sent: Any) -> bytes:
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     if visit.lesson is not None:
-        header = redact(header)
+        header = lesson_run.redact(visit.lesson, header, session.resolved().method.path)
     notices = [{"level": "warning", "text": t} for t in _taken(live, message)] + notices
     return pack(header | {"notices": notices})
 

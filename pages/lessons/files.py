@@ -9,7 +9,7 @@ import streamlit as st
 from pages.state import lesson_files, session
 from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run, filled
-from pages.ui import qr
+from pages.ui import lesson_page, qr
 from pages.ui.elements import download, problems_shown
 from pages.ui.text import short_label
 from pages.work import visitors
@@ -83,7 +83,7 @@ def sheets() -> None:
     """Choose a sheet, and download it as HTML."""
     lessons = {n: one for n, one in all_lessons().items() if type(one) is Lesson}
     name = st.selectbox(
-        "Teacher's sheet to print",
+        "Teacher's sheet to print, or a lesson as a file",
         ["", *lessons],
         format_func=lambda n: lessons[n].title if n else f"Plan of {MOST_MINUTES} min",
         key="lesson_sheet",
@@ -96,6 +96,25 @@ def sheets() -> None:
         "sheet.html",
         key="lesson_sheet_download",
     )
+    if not name:
+        return
+    lesson, listed = lessons[name], name if name in lesson_files.listed() else ""
+    with st.container(horizontal=True):
+        download(
+            "Download as a page",
+            partial(lesson_page.lesson_page, lesson, listed),
+            "lesson.html",
+            key="lesson_page",
+            help=f"One file for any browser, without a server. {lesson_page.WORDS}",
+        )
+        download(
+            "Download as a SCORM package",
+            partial(lesson_page.package, lesson, listed),
+            "lesson.zip",
+            key="lesson_package",
+            help="The same page for Moodle and others: score and completion by "
+            "SCORM 1.2.",
+        )
 
 
 def lesson_sheet(name: str, lessons: dict[str, Lesson]) -> str:

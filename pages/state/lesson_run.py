@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from pages.state.session import Live
 from pages.work import classes, visitors
 from pages.work.classes import Classroom, Student
 from pages.work.fits import Fitted, measured
+from smpcore import SmpcoreError
 from smpcore.live import Choice, Context
 from smpcore.readouts import READOUTS
 
@@ -315,6 +317,27 @@ class Run:
             self.values[self.at] = values
         return self.values[self.at]
 
+    def texts(self) -> list[str]:
+        """Text of the step, and what it asks, as far as they may be read."""
+        is_shown = self.question is not None and not self.is_open_question
+        texts = self.step.text, self.step.asked
+        quotes = is_shown or any("{before." in text for text in texts)
+        values = self.readouts() if quotes else {}
+        return [filled(text, values, is_shown, self.hidden) for text in texts]
+
+    def compared(self) -> Iterator[tuple[str, str, str, str]]:
+        """Read-outs of the reveal: name, label, value, and change from before."""
+        if self.question.then is None:
+            return
+        values, later = self.readouts(), self.hidden["change"]
+        for name in self.question.show or USUAL:
+            if name in later:
+                continue
+            row = READOUTS[name]
+            before, after = values["before"][name], values["after"][name]
+            change = f"{row.change(before, after)} from {row.text(before)}"
+            yield name, row.label, row.text(after), change
+
     def measured(self, context: Context, estimator: Any) -> dict[str, float]:
         """Read-outs of a fit, among them all that the step names."""
         return measured(Fitted(*context.request, estimator), str(self.step))
@@ -328,6 +351,14 @@ class Run:
             return values[number.of][number.measure]
         return [i for i, one in enumerate(choices) if one.is_right(values)]
 
+    def true_words(self, values: Readouts) -> str:
+        """What is measured, in words; of a place there are none."""
+        question, right = self.question, self.right(values)
+        if question.number:
+            return READOUTS[question.number.measure].text(right)
+        texts = [one.text for one in question.choices or ()]
+        return "; ".join(texts[i] for i in right if texts) or "none of these"
+
     def is_right(self, values: Readouts) -> bool:
         """Whether the visitor's answer agrees with the read-outs."""
         answer, question, right = self.answer, self.question, self.right(values)
@@ -338,6 +369,48 @@ class Run:
         if question.choices:
             return answer in right
         return bool(abs(answer - right) <= question.number.within + 1e-9)
+
+
+def _mark(run: Run) -> dict[str, Any]:
+    """The visitor's mark, and after the answer the places that were asked for."""
+    if run.is_open_question:
+        return {"open": True, "at": run.mark, "found": []}
+    with suppress(SmpcoreError):  # the page shows why a fit has no result
+        run.readouts()
+    places = run.places.get(run.at, [])
+    return {"open": False, "at": run.answer, "found": places}
+
+
+#: In place of what the strip draws of a model while a question is open.
+_NO_STRIP = {"nonzeros": 0}
+
+
+def redact(run: Run, header: dict[str, Any], knots_of: str | None) -> dict[str, Any]:
+    """An answer of the figure without what is hidden until a question is answered."""
+    if "controls" in header:
+        rows = [row for row in header["controls"] if run.shows(row["name"])]
+        rows = [r | {"locked": True} if run.locks(r["name"]) else r for r in rows]
+        header = header | {"controls": rows}
+    path = header.get("path")
+    if path and run.locks(path["param"]):  # its strip would scrub a locked control
+        header = header | {"path": None}
+    if header.get("knots") and run.locks(knots_of):
+        header = header | {"knots": []}
+    if "picture" in header and run.asks_place:
+        header = header | {"mark": _mark(run)}
+    if "headline" in header:  # a lesson has its own words
+        header = header | {"headline": ""}
+    if not run.hides_numbers:
+        return header
+    if "trace" in header:  # its curves and sentences are full of numbers
+        header = header | {"trace": None, "steps": [], "job": None, "printed": None}
+    if "picture" in header:
+        header = header | {"picture": _without_numbers(header["picture"])}
+    return header
+
+
+def _without_numbers(picture: dict[str, Any]) -> dict[str, Any]:
+    return picture | {"readouts": [], "strip": _NO_STRIP}
 
 
 def current() -> Run | None:

@@ -118,13 +118,7 @@ def begin_by_link() -> None:
 
 def _texts(run: Run) -> None:
     """Text, task, question or reveal of the step."""
-    step, asked = run.step, run.step.asked
-    is_shown = run.question is not None and not run.is_open_question
-    values = run.readouts() if is_shown or "{before." in step.text + asked else {}
-    text, asked = (
-        lesson_run.filled(text, values, is_shown, run.hidden)
-        for text in (step.text, asked)
-    )
+    step, (text, asked) = run.step, run.texts()
     st.markdown(f"**{as_markdown(step.title)}**\n\n{as_markdown(text)}")
     if step.task:
         _task(asked)
@@ -132,13 +126,13 @@ def _texts(run: Run) -> None:
         # A new key at each stage: the browser scrolls to what has come.
         stage = f"{run.at}_{run.stage}_{run.is_answered:d}"
         with st.container(key=f"lesson_asked_{stage}", gap="small"):
-            _asked(run, values, asked)
+            _asked(run, asked)
 
 
-def _asked(run: Run, values: Readouts, text: str) -> None:
+def _asked(run: Run, text: str) -> None:
     """The question at its stage, or its reveal."""
     if not run.is_open_question:
-        reveal(run, values, text)
+        reveal(run, run.readouts(), text)
     elif run.stage == classes.CLOSED:
         st.info("Wait here: your teacher opens the question.")
     elif run.seconds_left == 0.0:
@@ -220,10 +214,10 @@ def _question(run: Run, text: str) -> None:
             args=(run, key, limits),
         )
         if run.refused == key:
-            st.error(_what_is_asked(run, limits))
+            st.error(what_is_asked(run, limits))
 
 
-def _what_is_asked(run: Run, limits: tuple[float, float] | None) -> str:
+def what_is_asked(run: Run, limits: tuple[float, float] | None) -> str:
     """What an answer should be, in a sentence."""
     if limits is None:
         return "Choose one of the answers."
@@ -269,25 +263,17 @@ def _answer(run: Run, key: str, limits: tuple[float, float] | None) -> None:
 def reveal(run: Run, values: Readouts, text: str) -> None:
     """What was answered, what is right, and the read-outs before and after."""
     st.caption(as_markdown(text))
-    question = run.question
     right = run.is_right(values)
     (st.success if right else st.info)(_verdict(run, values, right))
-    later = run.hidden["change"]
-    reveal = lesson_run.filled(question.reveal, values, hidden=run.hidden)
+    reveal = lesson_run.filled(run.question.reveal, values, hidden=run.hidden)
     st.markdown(as_markdown(reveal))
-    if question.then is None:
-        return
     with st.container(horizontal=True):
-        for name in question.show or lesson_run.USUAL:
-            if name in later:
-                continue
-            row = READOUTS[name]
-            before, after = values["before"][name], values["after"][name]
+        for name, label, value, change in run.compared():
             st.metric(
-                row.label,
-                row.text(after),
+                label,
+                value,
                 help=MEANINGS[name] or None,
-                delta=f"{row.change(before, after)} from {row.text(before)}",
+                delta=change,
                 delta_color="off",
                 delta_arrow="off",
                 width="content",
@@ -297,10 +283,8 @@ def reveal(run: Run, values: Readouts, text: str) -> None:
 def _verdict(run: Run, values: Readouts, is_right: bool) -> str:
     """The answer beside what the fits say, in a sentence."""
     question, answer, right = run.question, run.answer, run.right(values)
-    if question.choices:
-        texts = [as_markdown(choice.text) for choice in question.choices]
-        true = "; ".join(texts[i] for i in right) or "none of these"
-    elif run.asks_place:
+    true = as_markdown(run.true_words(values))
+    if run.asks_place:
         far = lesson_run.nearest(answer or [0.0, 0.0], right)
         within = plain_number(question.point.within, 3)
         if not math.isfinite(far):
@@ -310,8 +294,6 @@ def _verdict(run: Run, values: Readouts, is_right: bool) -> str:
         if answer is None:
             return "The stars are in the figure; you have marked no place."
         return f"Your mark is {plain_number(far, 2)} away; within {within} is right."
-    else:
-        true = READOUTS[question.number.measure].text(right)
     if run.is_wall:
         return f"Measured: {true}."
     if answer is None:

@@ -31,10 +31,18 @@ from smpcore.live.lines import (
     solver_readouts,
 )
 from smpcore.live.messages import Message, Number, Record, pack, read_message
-from smpcore.live.page_file import FOLDER, STYLE, saved_page, second_control
+from smpcore.live.page_file import (
+    FOLDER,
+    STYLE,
+    SavedFigure,
+    saved_page,
+    second_control,
+    written_page,
+)
 from smpcore.live.parts import PARTS, STOPPED, Pairs, Parts, count_in_key, in_key, pairs
 from smpcore.live.points import EDITABLE_ROWS, FAR, STEPS, changed
 from smpcore.live.scene import Scene, flat_window, laid_out_rows, laying_out
+from smpcore.live.scorm import scorm_package
 from smpcore.live.settings import (
     OPERATING,
     SEED,

@@ -31,18 +31,20 @@ class Answers:
         Rows and window of the page.
     with_rows : bool
         Whether rows of the table may be in the page.
+    sources : list of str
+        Functions of JavaScript that make a model of its constants; filled here.
 
     Attributes
     ----------
-    sources : list of str
-        Functions of JavaScript that make a model of its constants.
     problem : str
         Why nothing is computed in the page; empty: it is.
     """
 
-    def __init__(self, context: Context, scene: Scene, with_rows: bool) -> None:
+    def __init__(
+        self, context: Context, scene: Scene, with_rows: bool, sources: list[str]
+    ) -> None:
         self.data, self.scene, self.with_rows = context.data, scene, with_rows
-        self.sources: list[str] = []
+        self.sources = sources
         self.problem, self.n_bytes, self.has_codes = "", 0, False
         self.programs: list[dict[str, Any]] = []
         self.inputs = self._inputs(scene.view)

@@ -8,6 +8,7 @@ import hashlib
 import html
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -35,6 +36,119 @@ FEW, SECONDS, MOST_SECONDS = 12, 10.0, 120.0
 MOST_ROWS, MOST_BESIDE = 6, 17
 
 
+#: What a page adds to the picture of a context's model.
+Remarks = Callable[[Context, Any], dict[str, Any]]
+
+
+@dataclass
+class SavedFigure:
+    """A figure of a page: its payload, and what it is of.
+
+    Parameters
+    ----------
+    context : Context
+        Its canonical fit is there.
+    sources : list of str
+        Functions of JavaScript, shared by the figures of a page.
+    with_rows : bool
+        Whether the rows that are drawn are in the file.
+    turn : callable
+        Context in which each picture is painted: who drags meanwhile waits for one
+        picture, not for all.
+    main, second : Param, optional
+        Controls that move: over all solved values, and over a coarse grid.
+    remarks : callable
+        What is added to the picture of a model.
+    hides_test : bool
+        Whether test rows that are open are not in it.
+    """
+
+    context: Context
+    sources: list[str]
+    with_rows: bool = True
+    turn: Callable[[], AbstractContextManager] = nullcontext
+    main: Param | None = None
+    second: Param | None = None
+    remarks: Remarks = lambda *_: {}
+    hides_test: bool = False
+
+    def __post_init__(self) -> None:
+        context = self.context
+        window = context.host.studies.view(context.data, context.view)
+        open_test = context.open_test and not self.hides_test
+        self._scene = Scene(context.data, window, open_test)
+        self._answers = Answers(context, self._scene, self.with_rows, self.sources)
+        self.moving: list[tuple[Param, int]] = []
+
+    @property
+    def sentences(self) -> Iterable[str]:
+        """What the figure is of, and what is computed in the file."""
+        yield from _sentences(self.context, self.moving, self.with_rows)
+        yield self._answers.sentence
+
+    def _paint(self, context: Context, row: int, fitted: Any, at: float | None) -> dict:
+        about = {"canonical": True, "coarse": None, "ms": 0.0, "value": at}
+        with self.turn():
+            fitted = context.of_outcome(fitted)
+            painted = picture(fitted, self._scene, context.data, coded=True) | about
+            painted["program"] = self._answers.program(fitted.model_)
+        painted |= {"chain": f"saved {row}"} | self.remarks(context, fitted)
+        return painted if self.with_rows else _without_rows(painted)
+
+    def payload(self) -> dict[str, Any]:
+        """The answer that draws everything, with the pictures of all values."""
+        context, fitted = self.context, self.context.fit().finished()
+        now, moves = None, {"path": None, "knots": [], "controls": [], "second": None}
+        rows, at = _rows(context, self.second)
+        if self.main is not None:
+            now = context.values[self.main.name]
+            if now is None:
+                now = fitted.automatic_.get(self.main.name, self.main.low)
+            now, moves = float(now), self._moves(rows, at, float(now))
+        header = self._scene.header | {"id": "saved", "saved": True, "present": False}
+        header["editable"] = False
+        if not self.with_rows:
+            header["points"] = {name: a[:0] for name, a in header["points"].items()}
+            header |= {"shown_of": [0, 0], "behind": None}
+        shown = self._paint(context, at, context.with_threshold(fitted), now)
+        return {
+            **{"v": 1, "seq": 0, "busy": 0, "notices": [], "kind": "full", "undo": ""},
+            **{"scene": header, "picture": shown | {"knot": None}, "job": None},
+            **moves,
+            "headline": "",
+            "answers": self._answers.described(),
+            "terms": [term._asdict() for term in context.method.terms],
+        }
+
+    def _moves(self, rows: list[Context], at: int, now: float) -> dict[str, Any]:
+        """Controls, path and pictures of what can be dragged."""
+        context, param, other = self.context, self.main, self.second
+        seconds = context.fit().finished().history_.seconds
+        places, _ = _values(context, param, seconds * len(rows))
+        if other:
+            places = _spread(places, MOST_BESIDE)
+        grid = []
+        for j, row in enumerate(rows):
+            _, solve = _values(row, param, seconds)
+            pictures = [
+                self._paint(row.with_values({param.name: v}), j, solve(v), v)
+                for v in places.tolist()
+            ]
+            grid.append([one | {"knot": place} for place, one in enumerate(pictures)])
+        self.moving = [(param, len(places))]
+        controls, second = [_control(context, param, places, now)], None
+        if other:
+            values = [row.values[other.name] for row in rows]
+            beside = [[] if j == at else pictures for j, pictures in enumerate(grid)]
+            second = {"param": other.name, "values": values, "at": at, "knots": beside}
+            of_rows = _control(context, other, np.array(values), values[at])
+            controls.append(of_rows | {"scrub": False})
+            self.moving.append((other, len(values)))
+        line = path.described(context, param.name, places)
+        moves = {"path": line, "knots": grid[at], "controls": controls}
+        return moves | {"second": second}
+
+
 def saved_page(
     context: Context,
     address: str,
@@ -54,8 +168,7 @@ def saved_page(
     with_rows : bool
         Whether the rows that are drawn are in the file.
     turn : callable
-        Context in which each picture is painted: who drags meanwhile waits for one
-        picture, not for all.
+        As of `SavedFigure`.
     second : bool
         Whether a second control moves, too: `second_control`, over a coarse grid.
 
@@ -69,60 +182,12 @@ def saved_page(
     SmpcoreError
         If even a few values take too long to solve.
     """
-
-    def paint(row: int, estimator: Any, value: float) -> dict[str, Any]:
-        about = {"canonical": True, "coarse": None, "ms": 0.0, "value": value}
-        with turn():
-            fitted = context.of_outcome(estimator)
-            painted = picture(fitted, scene, context.data, coded=True) | about
-            painted["program"] = answers.program(fitted.model_)
-        painted["chain"] = f"saved {row}"
-        return painted if with_rows else _without_rows(painted)
-
-    param, fitted = _main_control(context), context.fit().finished()
-    seconds = fitted.history_.seconds
     other = second_control(context) if second else None
-    rows, at = _rows(context, other)
-    places, _ = _values(context, param, seconds * len(rows))
-    if other:
-        places = _spread(places, MOST_BESIDE)
-    window = context.host.studies.view(context.data, context.view)
-    scene = Scene(context.data, window, context.open_test)
-    answers = Answers(context, scene, with_rows)
-    grid = []
-    for j, row in enumerate(rows):
-        _, solve = _values(row, param, seconds)
-        pictures = [paint(j, solve(value), value) for value in places.tolist()]
-        grid.append([one | {"knot": place} for place, one in enumerate(pictures)])
-    now = context.values[param.name]
-    now = fitted.automatic_.get(param.name, param.low) if now is None else float(now)
-    shown = paint(at, context.with_threshold(fitted), now)
-    still = {"id": "saved", "saved": True, "editable": False, "present": False}
-    header = scene.header | still
-    if not with_rows:
-        header["points"] = {name: a[:0] for name, a in header["points"].items()}
-        header |= {"shown_of": [0, 0], "behind": None}
-    payload = {
-        **{"v": 1, "seq": 0, "busy": 0, "notices": [], "kind": "full", "undo": ""},
-        **{"scene": header, "picture": shown | {"knot": None}, "knots": grid[at]},
-        **{"job": None, "headline": "", "second": None},
-        "answers": answers.described(),
-        "terms": [term._asdict() for term in context.method.terms],
-        "controls": [_control(context, param, places, now)],
-        "path": path.described(context, param.name, places),
-    }
-    moving = [(param, len(places))]
-    if other:
-        values = [row.values[other.name] for row in rows]
-        beside = [[] if j == at else pictures for j, pictures in enumerate(grid)]
-        of_other = {"param": other.name, "values": values, "at": at, "knots": beside}
-        payload["second"] = of_other
-        of_rows = _control(context, other, np.array(values), values[at])
-        payload["controls"].append(of_rows | {"scrub": False})
-        moving.append((other, len(values)))
-    sentences = [*_sentences(context, moving, with_rows), answers.sentence]
+    main, sources = _main_control(context), []
+    figure = SavedFigure(context, sources, with_rows, turn, main, other)
+    payload = figure.payload()
     title = f"{context.data.dataset.name}. {context.method.title}"
-    return _written(title, sentences, address, payload, answers.sources)
+    return written_page(title, figure.sentences, address, payload, sources)
 
 
 def _main_control(context: Context) -> Param:
@@ -175,7 +240,7 @@ def _values(
         )
     computed = context.host.computed
     limits = context.holding(computed.bounds(*context.request))
-    if method.scrubs(values):
+    if method.scrubs(values) and param.name == method.path:
         off_path = method.off_path(values, data.dataset.task)
         places = method.grid(limits[method.path])
         most = max(FEW, int(SECONDS / max(seconds, 1e-3)))
@@ -188,8 +253,16 @@ def _values(
         problem = computed.problem(data, method.key, now)
         return method.estimator(now, problem.task).solve(problem)
 
-    low, high = limits.get(param.name, (param.low, param.high))
-    return np.geomspace(low, high, FEW), solve
+    return _spaced(param, *limits.get(param.name, (param.low, param.high))), solve
+
+
+def _spaced(param: Param, low: float, high: float) -> np.ndarray:
+    """A few values of a control, from end to end."""
+    if param.scale == "log":
+        values = np.geomspace(low, high, FEW)
+        return np.append(0.0, values) if param.zero else values
+    values = np.linspace(low, high, FEW)
+    return np.unique(np.rint(values)) if param.scale == "int" else values
 
 
 def _spread(places: np.ndarray, most: int) -> np.ndarray:
@@ -254,14 +327,33 @@ def _sentences(
         yield "The rows of the table are not in this file."
 
 
-def _written(
+def written_page(
     title: str,
     sentences: Iterable[str],
     address: str,
     payload: dict[str, Any],
     programs: list[str],
 ) -> bytes:
-    """The page around the payload: text is text, and only its own scripts may run."""
+    """Write the page around a payload: text is text, only its own scripts may run.
+
+    Parameters
+    ----------
+    title : str
+        Its heading.
+    sentences : iterable of str
+        What it is, above the figure.
+    address : str
+        As of `saved_page`.
+    payload : mapping
+        What is in it.
+    programs : list of str
+        Functions of JavaScript that its figures compute with.
+
+    Returns
+    -------
+    bytes
+        HTML.
+    """
     page, style = (
         (FOLDER / f"saved.{ending}").read_text("utf-8") for ending in ("html", "css")
     )

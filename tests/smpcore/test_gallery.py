@@ -30,16 +30,18 @@ def test_each_method_that_learns_a_table_has_a_page(tmp_path):
 
 def test_public_names_and_the_guide_stand_beside_the_figures(tmp_path):
     guide = Path(__file__).parents[2] / "assets" / "guide"
-    write_gallery(tmp_path, ["no such"], guide)
+    lessons = [("a", "<b>Title", b"page")]
+    write_gallery(tmp_path, ["no such"], guide, lessons)
     index = (tmp_path / "index.html").read_text("utf-8")
     links = [link for link in re.findall(r'href="([^"]+)"', index)]
-    assert len(links) == len([*guide.glob("*.md")]) + 1
+    assert len(links) == len([*guide.glob("*.md")]) + 2
+    assert (tmp_path / links[0]).read_bytes() == b"page" and "&lt;b&gt;Title" in index
     assert all((tmp_path / link).is_file() for link in links)
     reference = (tmp_path / "reference/smpcore.html").read_text("utf-8")
     assert all(name in reference for name in smpcore.__all__)
     datasets = (tmp_path / "reference/smpcore/datasets.html").read_text("utf-8")
     assert "image_shapes" in datasets and "Parameters" in datasets
-    for link in links:
+    for link in links[1:]:
         page = (tmp_path / link).read_text("utf-8")
         fetched = r'<(?:img|script|link|iframe)[^>]* (?:src|href)="(?:https?:)?//'
         assert not re.search(fetched, page), link
