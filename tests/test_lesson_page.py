@@ -12,9 +12,11 @@ import pytest
 
 from pages.state import lesson_files
 from pages.state.host import resolve
+from pages.state.lesson_run import Run
 from pages.ui import lesson_page
+from pages.work import classes
 from smpcore.live import scorm_package
-from tests.app import kernels
+from tests.app import kernels, opened, session_of, sound
 from tests.test_lessons import SHIPPED, read
 from tests.test_saved_page import BAD, payload_of
 
@@ -144,6 +146,40 @@ def test_hostile_texts_stay_text_in_page_and_manifest():
     assert (kind, resource.get("href")) == ("sco", "index.html")
     item = root.find("organizations/organization/item", names)
     assert item.get("identifierref") == resource.get("identifier")
+
+
+@pytest.mark.parametrize("is_shipped", [True, False])
+def test_the_lessons_page_saves_listed_lessons_and_those_of_the_browser(is_shipped):
+    app = opened({}, "lessons.py")
+    sheet = NAMES["02-fusion.json"]
+    lesson = replace_steps(sheet, sheet.steps[2:])
+    if not is_shipped:
+        session_of(app).lessons = {"mine.json": msgspec.json.encode(lesson)}
+    name = "09-as-printed.json" if is_shipped else "Yours: mine.json"
+    lesson = NAMES[name] if is_shipped else lesson
+    app.run().selectbox(key="lesson_sheet").set_value(name).run()
+    sound(app.button(key="lesson_package").click().run())
+    content = session_of(app).file.content.partition(b"\n")[2]
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        page = payload_of(file.read("index.html"))
+    steps = page["lesson"]["steps"]
+    assert [one["title"] for one in steps] == [one.title for one in lesson.steps]
+    # A step that frees one control has its slider.
+    assert page["figures"][steps[-1]["after"]]["path"]["param"] == "lam"
+
+
+def test_a_step_is_saved_from_explore_but_never_out_of_a_class():
+    app = opened({"data": "moons"}, "explore.py")
+    visit = session_of(app)
+    visit.lesson = Run(NAMES["02-fusion.json"], visit.choice, at=2)
+    sound(app.run())
+    sound(app.button(key="save_lesson_step").click().run())
+    file = payload_of(session_of(app).file.content.partition(b"\n")[2])
+    (step,) = file["lesson"]["steps"]
+    assert step["has_task"] and step["title"] == visit.lesson.lesson.steps[2].title
+    visit.lesson.student = classes.start(visit.lesson.lesson, "teacher").join("b")
+    app.run()
+    assert not [one for one in app.button if one.key == "save_lesson_step"]
 
 
 @pytest.mark.exhaustive
