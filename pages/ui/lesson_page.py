@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 import msgspec
 import streamlit as st
-from streamlit.logger import set_log_level
 
 from pages.state import lesson_files, lesson_run
 from pages.state.host import resolve
@@ -72,7 +71,6 @@ def package(lesson: Lesson, name: str = "") -> bytes:
 
 def listed_pages() -> Iterator[tuple[str, str, bytes]]:
     """Name, title and page of each lesson that the server lists, for a gallery."""
-    set_log_level("ERROR")  # Streamlit warns at each look at a visit that is none
     for name, lesson in lesson_files.listed().items():
         if isinstance(lesson, str):
             log.warning("%s: %s", name, lesson)
