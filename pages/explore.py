@@ -4,20 +4,21 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore import edits, live
-from pages.explore.canvas import figure_script, live_figure
+from pages.explore import edits
 from pages.state import lesson_files, lesson_run, session
 from pages.state.host import resolve
 from pages.ui import (
     exports,
     lesson_bar,
     lesson_page,
+    live,
     navigation,
     qr,
     saved_page,
     tuner,
     workspace,
 )
+from pages.ui.canvas import figure_script, live_figure
 from pages.ui.elements import download, expander
 from pages.work import visitors, warmup
 from smpcore import METHODS

@@ -1,6 +1,8 @@
 """A class by a code: what its teacher sees, and that it is forgotten."""
 
+import asyncio
 import gc
+import gzip
 import io
 import math
 import re
@@ -9,19 +11,24 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
+from streamlit.testing.v1 import AppTest
 
 from pages.lessons import results
 from pages.state.host import resolve
 from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run
-from pages.ui import lesson_bar
-from pages.work import classes, store, visitors
+from pages.ui import lesson_bar, live
+from pages.work import broadcast, classes, middleware, store, visitors
 from smpcore import SmpcoreError
+from smpcore.live import MINE
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_lessons import NUMBER, SHIPPED, Browser, lesson_with, read
-from tests.test_live import figure_of
+from tests.test_live import decode, figure_of
+from tests.test_middleware import asked
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -577,3 +584,167 @@ def test_nobody_acts_on_the_wall_or_sees_a_vote_before_all_do():
     assert session_of(sound(wall.run())).lesson.is_wall
     classes.end(classroom)
     assert "The class is over" in words(sound(wall.run()))
+
+
+class Teacher(Browser):
+    """The figure of the one who teaches the class, at its place."""
+
+    def __init__(self, room, **more):
+        super().__init__()
+        visit = session_of(self.app)
+        visit.lesson = Run(
+            room.lesson, visit.choice, student=room.watch(), turns=room.turns, **more
+        )
+        visit.choice = visit.lesson.choice_of(visit.lesson.moment)
+        self.last = self.post(None)
+
+
+def shown_by(room, number=0):
+    """The picture that a member of the class reads, by the route."""
+    scope = {"type": "http", "method": "GET", "headers": []}
+    scope["path"] = f"/base/_class/{room.link_code}/{number}"
+    start, body = asked(middleware.Guard(None), scope)
+    if start["status"] != 200:
+        return start["status"]
+    headers = dict(start["headers"])
+    assert headers[b"content-encoding"] == b"gzip"
+    assert headers[b"cache-control"] == b"no-store"
+    return decode(gzip.decompress(body["body"]))
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """A class at a step without a question, and later ones that ask."""
+    monkeypatch.setattr(broadcast, "PATIENCE", 0.01)
+    steps = [*SHIPPED["02-fusion.json"].steps]
+    room = classes.start(structs.replace(lesson(), steps=[steps[2], *steps[:2]]), "")
+    room.move(0)
+    return room
+
+
+def test_a_class_reads_the_pictures_of_its_teacher_while_it_is_led(room):
+    teacher = Teacher(room, is_teacher=True)
+    assert shown_by(room) == 204, "off by default"
+    room.lead(True)
+    picture = teacher.drag(lam=0.03)["picture"]
+    shown = shown_by(room)
+    assert np.array_equal(shown["picture"]["winner"], picture["winner"])
+    assert shown["kind"] == "full" and shown["shown"]["turns"] == room.turns
+    assert not shown["notices"] and "undo" not in shown and shown["path"] is None
+    assert shown_by(room, shown["shown"]["number"]) == 204, "nothing newer"
+    room.hold(False)
+    assert shown_by(room) == 204 and not room.is_led
+    assert asked_status(f"/_class/{'x' * 16}/0") == 404, "who has no link of a class"
+    classes.end(room)
+    assert shown_by(room) == 404
+
+
+def asked_status(path):
+    scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+    return asked(middleware.Guard(None), scope)[0]["status"]
+
+
+def test_nobody_but_its_teacher_shows_a_class_anything(room):
+    room.lead(True)
+    student = Teacher(room)
+    student.drag(lam=0.03)
+    assert shown_by(room) == 204
+    late = Teacher(room, is_teacher=True)
+    room.move(1, classes.FIRST_VOTE)  # and the tab has not followed yet
+    late.drag(lam=0.03)
+    assert shown_by(room) == 204
+
+
+@pytest.mark.parametrize("stage", [classes.CLOSED, *classes.VOTES, classes.SHOWN])
+def test_what_a_question_hides_is_in_no_picture_of_the_teacher(room, stage):
+    room.lead(True)
+    room.move(1, stage)
+    teacher = Teacher(room, is_teacher=True, at=1)
+    shown = shown_by(room)
+    assert shown["picture"]["readouts"] == teacher.last["picture"]["readouts"]
+    assert (shown["picture"]["readouts"] == []) == (stage != classes.SHOWN)
+    teacher.drag(lam=0.08)  # which a later question asks
+    assert session_of(teacher.app).choice.values["lam"] != 0.08
+
+
+def test_a_table_of_the_teachers_own_is_shown_after_consent_only(room):
+    room.teach(lesson())  # its step leaves all free
+    room.lead(True)
+    teacher = Teacher(room, is_teacher=True)
+    before = shown_by(room)["shown"]["number"]
+    teacher.send("edit", op="add", x=0.0, y=0.0, label=0)
+    run, choice = session_of(teacher.app).lesson, teacher.choice
+    assert choice.data == MINE and run.is_private(choice)
+    teacher.drag(lam=0.03)
+    assert shown_by(room, before) == 204
+    run.consented = choice.source
+    time.sleep(broadcast.SECONDS)
+    teacher.drag(lam=0.04)
+    shown = shown_by(room, before)
+    (row,) = [row for row in shown["controls"] if row["name"] == "data"]
+    assert [one["value"] for one in row["options"]] == [row["value"]]
+
+
+def test_who_moves_a_control_breaks_away_and_may_come_back(room):
+    room.lead(True)
+    student = Teacher(room)
+    run = session_of(student.app).lesson
+    assert student.last["led"]["url"].endswith(f"/_class/{room.link_code}/")
+    assert student.drag(release=True)["led"]["url"], "a look changes nothing"
+    assert not student.drag(lam=0.03)["led"]["url"] and not run.follows
+    run.follows = True
+    assert student.post(None)["led"]["url"]
+    run.at = 1  # looks back, or ahead
+    assert not student.post(None)["led"]["url"]
+    wall = Teacher(room, is_wall=True, follows=False)
+    assert wall.last["led"]["url"], "it follows always"
+
+
+def test_pictures_come_at_most_five_a_second_and_the_last_one_comes():
+    async def watch():
+        sent, seen, times = broadcast.Broadcast(), [], []
+        began = time.monotonic()
+
+        def drag():
+            for i in range(40):
+                sent.put(lambda number, i=i: f"{i} {number}".encode())
+                time.sleep(0.01)
+
+        dragging = asyncio.get_running_loop().run_in_executor(None, drag)
+        number = 0
+        while not seen or not seen[-1].startswith("39 "):
+            data = gzip.decompress(await sent.after(number)).decode()
+            seen, number = [*seen, data], int(data.split()[1])
+            times.append(time.monotonic() - began)
+        await dragging
+        assert np.diff(times).min() > 0.9 * broadcast.SECONDS and len(seen) <= 4
+        sent.put(*(lambda _, i=i: b"%d" % i for i in range(2)))
+        assert gzip.decompress(await sent.after(number)) == b"0"
+        assert gzip.decompress(await sent.after(number + 1)) == b"1"
+
+    asyncio.run(watch())
+
+
+def test_an_answer_moves_from_the_model_before_it_to_the_one_after(room, monkeypatch):
+    monkeypatch.setattr(live, "N_MOVES", 3)
+    room.move(2, classes.SHOWN)
+    wall = Teacher(room, is_wall=True, at=2)
+    run = session_of(wall.app).lesson
+
+    def script():
+        from pages.state import lesson_run
+        from pages.ui import live
+
+        live.show_answer(lesson_run.current())
+
+    wall.app._script_path = AppTest.from_function(script)._script_path
+    sound(wall.app.run())
+    values = []
+    for number in range(3):
+        time.sleep(broadcast.SECONDS)
+        shown = shown_by(room, number)
+        rows = {row["name"]: row["value"] for row in shown["controls"]}
+        values.append(rows["lam"])
+    before, after = (run.choice_of(one).values["lam"] for one in ("before", "after"))
+    assert values == pytest.approx([before, (before * after) ** 0.5, after])
+    assert not room.begins_answer(), "a second wall does not begin it again"

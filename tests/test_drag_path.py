@@ -49,7 +49,7 @@ def _script():
 
     import streamlit as st
 
-    from pages.explore import live
+    from pages.ui import live
 
     sys.setprofile(st.session_state["profile"])
     try:

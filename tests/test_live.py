@@ -70,7 +70,7 @@ def _script():
     """What the page does with a message, in a session of its own."""
     import streamlit as st
 
-    from pages.explore import live
+    from pages.ui import live
 
     st.session_state["payload"] = live.answer(st.session_state["message"])
 

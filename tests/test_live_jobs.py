@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.explore import live
 from pages.state.host import resolve
+from pages.ui import live
 from pages.work import cache, fits, slots, studies, tasks
 from pages.work.tasks import Task
 from smpcore import METHODS, MultiPrototypeSVC, SmpcoreError

@@ -169,6 +169,11 @@ export class Figure {
     else setTimeout(() => this.state.scene || this.messenger.busy || this.send({ kind: "set", values: {}, dragging: false }), POLL);
   }
 
+  /** A picture that another figure shows, with the mark that is here; nothing is asked for it. */
+  lead(header) {
+    if (!this.messenger.busy) this.follow({ ...header, mark: this.plot.lesson.mark });
+  }
+
   take(header) {
     const { guard, formula, controls, hand, report, stepper } = this;
     guard.draw("the formula", formula.node, () => formula.take(header.terms));
@@ -176,6 +181,7 @@ export class Figure {
       report.lead(header.headline);
       hand.tour.hidden = !header.headline || !this.transport.tours; // in a lesson, a file or a notebook
     }
+    if (header.led) this.transport.follow?.(header.led);
     // What a picture is stands at its control; a refusal brings none: what was valid stands again.
     const list = header.controls?.map((row) => (row.name === "v.kind" ? { ...row, help: this.state.scene.view.note } : row));
     this.set({ list: list ?? this.state.list });
@@ -280,7 +286,7 @@ export class Figure {
   /** Ask for what the layer of assignments draws, once the pictures here lack it. */
   fetchTies() {
     const { messenger, stepper } = this;
-    if (!this.state.shown || !this.lacksTies(this.state.shown) || messenger.busy || messenger.flight || this.state.job || this.controls.scrub?.active) return;
+    if (this.transport.led || !this.state.shown || !this.lacksTies(this.state.shown) || messenger.busy || messenger.flight || this.state.job || this.controls.scrub?.active) return;
     if (stepper.isOpen) return stepper.refresh();
     this.forget();
     messenger.send({ kind: "set", values: {}, dragging: false });

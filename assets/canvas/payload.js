@@ -1,4 +1,4 @@
-/** Payloads: uint32 header length | JSON header | arrays (see pages/explore/canvas.py). */
+/** Payloads: uint32 header length | JSON header | arrays (see pages/ui/canvas.py). */
 
 const ARRAY_TYPES = { u1: Uint8Array, i4: Int32Array, f4: Float32Array };
 

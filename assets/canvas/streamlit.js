@@ -1,6 +1,7 @@
 /** The figure as Streamlit's component (v2), mounted once, and what a page of the app has around it. */
 
 import { Figure } from "./figure.js";
+import { Led } from "./led.js";
 
 const LEAVING_MS = 20_000; // that a page takes at most to begin
 
@@ -23,6 +24,17 @@ class Place {
     }, { signal });
     window.addEventListener("popstate", () => location.hash || leave(), { signal });
     this.figure = new Figure(host, style, this);
+    // On the wall of a class nothing is pressed.
+    this.figure.root.inert = this.figure.root.classList.toggle("wall", Boolean(document.querySelector(".st-key-wall")));
+  }
+
+  /** Pictures come from a class's teacher, beside Streamlit's runs; or do so no longer. */
+  follow({ url, turns }) {
+    if (url !== (this.led?.url ?? "")) {
+      this.led?.stop();
+      this.led = url ? new Led(url, (picture) => this.figure.lead(picture)) : null;
+    }
+    this.led?.show(turns);
   }
 
   /** While the page is being left nothing else goes: if it stays, the figure sends it again. */
@@ -55,6 +67,7 @@ class Place {
 
   stop() {
     this.stopper.abort();
+    this.led?.stop();
     this.drawn.disconnect();
     this.grown.disconnect();
     this.figure.stop();

@@ -64,6 +64,11 @@ def show(classroom: Classroom) -> None:
             st.link_button(
                 "Open the wall", wall, icon=":material/present_to_all:", help=help
             )
+            help = "The lesson as a student sees it; there Follow me has the class "
+            help += "follow what you drag"
+            st.link_button(
+                "Open the figure", link, icon=":material/explore:", help=help
+            )
         right.image(qr.image(link), width=220, caption="QR code of this link")
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
         st.fragment(_ending, run_every=poll_interval(POLL_SECONDS))(classroom)

@@ -6,12 +6,16 @@ student is seen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
 import streamlit as st
 
 from pages.lessons import votes
 from pages.state import lesson_run
 from pages.state.lesson_run import Run
-from pages.ui import lesson_bar, qr
+from pages.ui import lesson_bar, live, qr
+from pages.ui.canvas import figure_script, live_figure
 from pages.ui.elements import problems_shown
 from pages.ui.lesson_bar import as_markdown
 from pages.work import classes
@@ -85,14 +89,30 @@ def _step(run: Run) -> None:
     if is_shown:
         counts = run.student.classroom.counts()
         sent = votes.by_name(counts, run.at) or {"Answers": []}
-        right = run.right(values)
-        votes.drawn(question, sent, right, votes.rows_in_figure(run), True)
-        lesson_bar.reveal(run, values, asked)
+        right, rows = run.right(values), votes.rows_in_figure(run)
+        with _beside_figure(run):
+            votes.drawn(question, sent, right, rows, is_wall=True)
+            lesson_bar.reveal(run, values, asked)
         return
-    st.markdown(f"### {as_markdown(step.title)}")
-    st.markdown(as_markdown(text))
-    if step.task or run.stage != classes.CLOSED:
-        _asked(run, asked)
+    room = run.led_by
+    with _beside_figure(run) if room and room.is_led else nullcontext():
+        st.markdown(f"### {as_markdown(step.title)}")
+        st.markdown(as_markdown(text))
+        if step.task or run.stage != classes.CLOSED:
+            _asked(run, asked)
+
+
+@contextmanager
+def _beside_figure(run: Run) -> Iterator[None]:
+    """What is read, beside the figure: it moves as the teacher's, and to the answer."""
+    left, right = st.columns([4, 3], gap="medium")
+    with left:
+        yield
+    with right:
+        if run.question and not run.is_open_question:
+            live.show_answer(run)
+        live_figure(live.answer(None), key="wall_figure")
+        figure_script()
 
 
 def _asked(run: Run, text: str) -> None:

@@ -18,7 +18,7 @@ from pages.work import classes, visitors
 from pages.work.classes import Classroom, Student
 from pages.work.fits import Fitted, measured
 from smpcore import SmpcoreError
-from smpcore.live import Choice, Context
+from smpcore.live import BUNDLED, Choice, Context
 from smpcore.readouts import READOUTS
 
 
@@ -93,6 +93,12 @@ class Run:
         Whether its writer tries it, and goes back to the editor.
     is_wall : bool
         Whether it is shown to the whole class, and nobody acts there.
+    is_teacher : bool
+        Whether it is its teacher's, whose figure the class may follow.
+    follows : bool
+        Whether the student has not broken away from the teacher's figure.
+    consented : tuple of str
+        The table of the teacher's own that the class may see.
     """
 
     lesson: Lesson
@@ -111,6 +117,9 @@ class Run:
     changes: int = 0
     is_trial: bool = False
     is_wall: bool = False
+    is_teacher: bool = False
+    follows: bool = True
+    consented: tuple[str, str] | None = None
     settings: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
     places: dict[int, list[list[float]]] = field(default_factory=dict)
 
@@ -146,6 +155,27 @@ class Run:
         """Until the class's vote on this step closes; None if it has no timer."""
         room = self._room
         return room.seconds_left if room and room.at == self.at else None
+
+    @property
+    def led_by(self) -> Classroom | None:
+        """The class at this very step whose teacher's figure the figure follows.
+
+        That on the wall follows always: the answer to a question moves there.
+        """
+        room = self._room
+        is_here = room and room.at == self.at and not self.is_teacher
+        return room if is_here and (self.is_wall or room.is_led) else None
+
+    @property
+    def leads(self) -> Classroom | None:
+        """The class that sees what this figure shows: its teacher's, at its step."""
+        room = self._room
+        is_here = room and room.turns == self.turns and room.at == self.at
+        return room if is_here and self.is_teacher and room.is_led else None
+
+    def is_private(self, choice: Choice) -> bool:
+        """Whether it is of a table that neither the lesson nor the app has."""
+        return choice.data not in BUNDLED and choice.token not in self.tokens.values()
 
     def _stage_of(self, at: int) -> int:
         if room := self._room:
@@ -440,8 +470,9 @@ def start(lesson: Lesson, student: Student | None = None, **more: Any) -> None:
 
 def join(code: str) -> None:
     """Begin the lesson of a class."""
-    classroom = classes.find(code, Lesson)
-    start(classroom.lesson, classroom.join(visitors.browser()))
+    classroom, browser = classes.find(code, Lesson), visitors.browser()
+    is_teacher = bool(browser) and browser == classroom.teacher
+    start(classroom.lesson, classroom.join(browser), is_teacher=is_teacher)
 
 
 def watch(code: str) -> None:
@@ -467,7 +498,8 @@ def follow() -> None:
     if room.has_ended:
         return
     if room.lesson is not run.lesson:
-        start(room.lesson, run.student, is_wall=run.is_wall)
+        who = {"is_wall": run.is_wall, "is_teacher": run.is_teacher}
+        start(room.lesson, run.student, **who)
     elif room.is_held and room.turns != run.turns:
         run.turns = room.turns
         go(room.at)

@@ -15,6 +15,7 @@ from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
 from pages.ui.text import escape_markdown
 from pages.work import classes
+from pages.work.classes import Classroom
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
 from smpcore.live import MEANINGS
@@ -72,12 +73,48 @@ def _class(run: Run) -> None:
         st.caption(
             f"Class {classroom.code}, as a student sees it. You are not counted."
         )
+        if run.is_teacher and classroom.is_held:
+            _lead(run, classroom)
         return
     moves = "Your teacher moves the class on." if classroom.is_held else ""
     st.caption(
         f"Class {classroom.code}. Your teacher sees how many are at which step, and "
         f"all answers by a pseudonym. {moves}"
     )
+    if run.led_by:
+        st.toggle(
+            "Follow your teacher's figure",
+            run.follows,
+            key=f"lesson_follow_{run.follows:d}",  # another one once it has changed
+            on_change=lambda: setattr(run, "follows", not run.follows),
+            help="Move a control to look for yourself, and come back here.",
+        )
+
+
+def _lead(run: Run, classroom: Classroom) -> None:
+    """Whether the class follows the figure, and may see a table of the teacher's."""
+    st.toggle(
+        "Follow me",
+        classroom.is_led,
+        key=f"lesson_lead_{classroom.is_led:d}",
+        on_change=lambda: classroom.lead(not classroom.is_led),
+        help="All figures of the class show what this one shows while you move its "
+        "controls. Students may break away and come back.",
+    )
+    choice = session.get().choice
+    if classroom.is_led and run.is_private(choice):
+        st.checkbox(
+            "Show this table of mine to the class",
+            run.consented == choice.source,
+            key=f"lesson_consent_{choice.token}",
+            on_change=_consent,
+            args=(run, choice.source),
+        )
+
+
+def _consent(run: Run, source: tuple[str, str]) -> None:
+    run.consented = None if run.consented == source else source
+    run.student.classroom.broadcast.put()
 
 
 def _open_link(link: Mapping[str, str]) -> None:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pages.work import disk_store, packing
+from pages.work.broadcast import Broadcast
 from pages.work.store import Store
 from pages.work.visitors import address, is_here, visitor
 from smpcore import SmpcoreError
@@ -177,6 +178,7 @@ class Classroom:
         self.lessons, self.teacher = [lesson], teacher
         self.is_held, self.at, self.turns, self._changes = True, 0, 0, 0
         self._closes_at: float | None = None
+        self._answered = 0
         self.votes: list[Vote] = []
         self._stages: dict[int, int] = {}
         self.tab, self.address = visitor(), address()
@@ -185,7 +187,9 @@ class Classroom:
         self.link_code = secrets.token_urlsafe(12)
         #: Addresses of its teacher and its students.
         self.addresses = {self.address}
-        self.has_ended = False
+        self.has_ended = self._is_led = False
+        #: Pictures that the figures of the class show in place of their own.
+        self.broadcast = Broadcast()
         self._students: list[Student] = []
         self._names: set[str] = set()
         self._lock, self._beat_at = threading.Lock(), 0.0
@@ -348,6 +352,28 @@ class Classroom:
         """Whether its teacher has not moved it yet, or lets everybody go on alone."""
         return not (self.is_held and self.turns)
 
+    @property
+    def is_led(self) -> bool:
+        """Whether figures follow the teacher's, unless a student breaks away."""
+        return self._is_led and self.is_held and not self.has_ended
+
+    def lead(self, is_led: bool) -> None:
+        """Have the figures of the class follow the teacher's, or not."""
+        with self._change():
+            self._is_led = is_led
+            self._announce()
+
+    def begins_answer(self) -> bool:
+        """Whether the answer shown now was not begun on another screen."""
+        with self._lock:
+            is_first, self._answered = self._answered != self.turns, self.turns
+        return is_first
+
+    def _announce(self) -> None:
+        """Have all pages look again; what was shown belongs to what was before."""
+        self.broadcast.put()
+        self._changes += 1
+
     def _here(self) -> list[Student]:
         return [student for student in [*self._students] if student.is_here]
 
@@ -388,7 +414,7 @@ class Classroom:
         The vote on a question that is left for a later step is closed: it is skipped.
         """
         with self._change():
-            self._changes += 1
+            self._announce()
             if step > self.at and self.stage(self.at) in VOTES:
                 self._stages[self.at] = CLOSED
             self.at, self.turns, self._closes_at = step, self.turns + 1, None
@@ -406,12 +432,12 @@ class Classroom:
         """Keep the class together, or let everybody go on alone."""
         with self._change():
             self.is_held = is_held
-            self._changes += 1
+            self._announce()
 
     def teach(self, lesson: Any) -> None:
         """Go on with another lesson; counts begin anew."""
         with self._change():
-            self._changes += 1
+            self._announce()
             self.lessons.append(lesson)
             self.at, self._stages, self._closes_at = 0, {}, None
             for one in self._students:
@@ -422,7 +448,7 @@ class Classroom:
         with self._lock:
             self.has_ended = True
             self._students.clear()
-        self._changes += 1
+        self._announce()
 
 
 def _by_step(votes: Iterable[Mapping[int, Any]]) -> dict[int, list[Any]]:
@@ -462,10 +488,15 @@ def _stretched(code: str) -> str:
     return hashlib.scrypt(code.encode(), salt=salt, n=2**14, r=8, p=1, dklen=32).hex()
 
 
+def by_link(link_code: str) -> Classroom | None:
+    """The class on this server whose link has this in place of its code."""
+    every = (one for one in _classes.values() if one.link_code == link_code)
+    return next(every, None)
+
+
 def bring(link_code: str, kind: type) -> Classroom | None:
     """The class with a long code, from the store if it has to be; None if none is."""
-    every = (one for one in _classes.values() if one.link_code == link_code)
-    if classroom := next(every, None):
+    if classroom := by_link(link_code):
         return classroom
     is_code = _LINK_CODE.fullmatch(link_code)
     if not (data := is_code and disk_store.get(_CLASS, link_code)):

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from pages.work import disk_store, operation, visitors
+from pages.work import classes, disk_store, operation, visitors
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,8 @@ ADDRESS_BYTES, SERVER_BYTES = 750_000_000, 1_000_000_000
 GRACE_SECONDS = 10.0
 
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
+#: A class by what its link has, and the number of the picture that is there.
+_CLASS = re.compile(r"/_class/([\w-]{16})/(\d{1,9})$", re.ASCII)
 _METRICS = re.compile(r"/_stcore/metrics/?$")
 _READY = re.compile(r"/_stcore/ready/?$")
 _ORIGIN = re.compile(r"[\w:/.*\[\]-]+", re.ASCII)
@@ -197,6 +199,9 @@ class Guard:
         if _METRICS.search(scope["path"]) and not self._has_metrics:
             refusal = visitors.PlainTextResponse("Not found", 404)
             return await refusal(scope, receive, send)
+        if asked := _CLASS.search(scope["path"]):
+            answer = await _picture_of_class(asked[1], int(asked[2]))
+            return await answer(scope, receive, send)
         upload = scope["method"] != "OPTIONS" and _UPLOAD.search(scope["path"])
         # Streamlit refuses a tab that it does not know before it reads anything.
         if upload and visitors.is_here(upload[1]):
@@ -348,6 +353,17 @@ class Guard:
             await send(message)
 
         return send_headers
+
+
+async def _picture_of_class(link: str, number: int) -> visitors.PlainTextResponse:
+    """What the teacher of a class shows, for who has its link as all members have."""
+    room = classes.by_link(link)
+    if room is None:
+        return visitors.PlainTextResponse("Not found", 404)
+    data = await room.broadcast.after(number)
+    headers = {"Cache-Control": "no-store", "Content-Type": "application/octet-stream"}
+    headers |= {"Content-Encoding": "gzip"} if data else {}
+    return visitors.PlainTextResponse(data, 200 if data else 204, headers)
 
 
 def _opens_page(scope: Message) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from pages.explore.canvas import figure_script, live_figure
+from pages.ui.canvas import figure_script, live_figure
 from smpcore.live import pack
 
 HOSTILE = ["<img src=x onerror='window.hacked=1'>", '"; */ </script><b>', "α" * 300]

@@ -9,6 +9,7 @@ import pandas as pd
 from playwright.sync_api import expect
 
 from pages.lessons.results import COLUMNS
+from tests import attempts
 from tests.walks.visit import Visit
 
 CODE = re.compile(r"Code\s+([A-Z0-9]{8})\b")
@@ -168,3 +169,72 @@ def test_a_wall_shows_a_class_and_no_vote_before_its_teacher_does(visitors):
     assert b"wrong to right" in teacher.take("Summary to print")
     teacher.click("button", "End it")
     wall.reads("The class is over")
+
+
+def test_a_class_follows_what_its_teacher_drags(visitors):
+    come = visitors()
+    teacher, wall = come(), come()
+    teacher.open("lessons")
+    teach(teacher, "2 · Fusion")
+    code = teacher.reads(CODE).group(1)
+    link = teacher.page.get_by_role("link", name="Open the wall")
+    wall.open(link.get_attribute("href").split("/", 3)[3]).reads("0 students here")
+    phone = {"viewport": {"width": 375, "height": 812}, "has_touch": True}
+    first, second = students = [join(visitors(**phone)(), code) for _ in range(2)]
+    press(teacher, "Open the question")
+    wall.reads("How many prototypes are left of 8?")
+    press(teacher, "Show the answer")
+    # The figure moves to the answer, through values of the slider on the way there.
+    seen = []
+    for _ in attempts(0.05):
+        seen.append(lam_in(wall))
+        if len({*seen}) > 2 and seen[-1] == "0.04":
+            break
+    assert any(0.02 < float(one) < 0.04 for one in seen), seen
+    press(teacher, "Next step")
+    press(teacher, "Skip the question")
+    for student in students:
+        student.reads("step 3 of 3")
+    figure = come()
+    link = teacher.page.get_by_role("link", name="Open the figure")
+    figure.open(link.get_attribute("href").split("/", 3)[3]).reads(
+        "You are not counted"
+    )
+    before = lam_in(figure)
+    figure.click("switch", "Follow me")
+    for student in students:
+        student.reads("Follow your teacher's figure")
+    figure.drag(LAM, 0.5, 0.3)
+    for visit in first, second, wall:
+        shows(visit, lam := lam_in(figure))
+    assert lam != before
+    for _ in range(3):  # looks alone
+        second.slider(LAM).press("ArrowRight")
+    alone = lam_in(second.rest())
+    assert alone != lam
+    figure.drag(LAM, 0.3, 0.4)
+    shows(first, lam := lam_in(figure))
+    assert alone == lam_in(second) != lam
+    second.click("switch", "Follow your teacher's figure")
+    shows(second, lam)
+    figure.click("switch", "Follow me")
+    for _ in attempts(0.1):
+        if "Follow your teacher" not in first.text():
+            break
+    assert lam_in(first) == before, "its figure is its own again"
+    assert not [one for one in wall.controls() if one.visible and not one.place]
+
+
+LAM = "Merge prototypes (λ)"
+
+
+def lam_in(visit: Visit) -> str:
+    """Where the slider stands; on the wall, too, where it is not to be seen."""
+    field = visit.page.locator(f"input[aria-label='{LAM}, value']")
+    return field.first.input_value() if field.count() else "nan"
+
+
+def shows(visit: Visit, lam: str) -> None:
+    """Wait until the slider stands there."""
+    field = visit.page.locator(f"input[aria-label='{LAM}, value']").first
+    expect(field).to_have_value(lam)

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import logging
 import secrets
+from functools import partial
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from pages.state import lesson_files, lesson_run, session, undo
 from pages.state.app_figure import AppFigure
-from pages.state.host import HOST
+from pages.state.host import HOST, resolve
 from pages.state.session import Live
-from pages.ui import workspace
+from pages.ui import qr, workspace
 from pages.work import slots
 from smpcore import SmpcoreError
 from smpcore.datasets import list_names
@@ -34,6 +36,8 @@ from smpcore.live import (
 
 log = logging.getLogger(__name__)
 
+#: Pictures on the way from the model before an answer to the one after it.
+N_MOVES = 10
 
 def filter_locked(message: Message) -> tuple[Message, list[str]]:
     """Drop the changes of a message that the step of the lesson locks."""
@@ -44,6 +48,8 @@ def filter_locked(message: Message) -> tuple[Message, list[str]]:
     if message.op == "mark":
         return _marked(run, message), []
     locked = [name for name in changes[message.kind] if run.locks(name)]
+    if len(locked) < len(changes[message.kind]):
+        run.follows = False  # the teacher's figure, until that is wanted again
     if not locked:
         return message, []
     names = {"*": "reset", lesson_files.POINTS: "drawing"}
@@ -69,6 +75,85 @@ def _marked(run: lesson_run.Run, message: Message) -> Message:
     if run.is_open_question and not run.is_answered and run.asks_place and is_place:
         run.mark = [float(value) for value in place]
     return _setting(message, {})
+
+
+def _redacted(run: lesson_run.Run, header: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a message without what is hidden until a question is answered."""
+    header = lesson_run.redact(run, header, session.resolved().method.path)
+    if run.is_teacher and header.get("path"):  # the class sees what comes from here
+        header = header | {"path": None}
+    if "controls" in header and run.student:
+        header = header | {"led": _led(run)}
+    return header
+
+
+def _led(run: lesson_run.Run) -> dict[str, Any]:
+    """Where pictures of the teacher's figure come from, if it is to be followed."""
+    room = run.led_by if run.follows or run.is_wall else None
+    if room is None:
+        return {"url": "", "turns": 0}
+    server = qr.server("lessons" if run.is_wall else "")
+    return {"url": f"{server}/_class/{room.link_code}/", "turns": room.turns}
+
+
+def _show_class(run: lesson_run.Run, header: dict[str, Any], live: Live) -> None:
+    """Send the class the picture of its teacher, but no private table unasked."""
+    room, choice = run.leads, session.get().choice
+    is_hidden = run.is_private(choice) and run.consented != choice.source
+    if room is None or is_hidden or "picture" not in header:
+        return
+    room.broadcast.put(partial(_class_picture, header, live.scene.header, run.turns))
+
+
+def show_answer(run: lesson_run.Run) -> None:
+    """Have the figure move from the model before an answer to the one after it."""
+    room = run.led_by
+    if room is None or run.moment != "after" or not room.begins_answer():
+        return
+    before, after = (resolve(run.choice_of(name)) for name in ("before", "after"))
+    moved = {
+        name: (before.values[name], value)
+        for name, value in after.values.items()
+        if before.values.get(name, value) != value
+    }
+    changed = before.with_values({name: new for name, (_, new) in moved.items()})
+    if not moved or changed is None or changed.key != after.key:
+        return  # it has other data or another method: nothing is between the two
+    scales = {param.name: param.scale for param in before.params}
+    figure, pictures = AppFigure(HOST, Live()), []
+    for share in np.linspace(0.0, 1.0, N_MOVES):
+        values = {n: _between(*pair, share, scales[n]) for n, pair in moved.items()}
+        header: dict[str, Any] = {}
+        message = Message("set", 0, dragging=share < 1.0)
+        figure.respond(header, before.with_values(values), message)
+        if "picture" in header:
+            scene = figure.shown.scene.header
+            pictures.append(partial(_class_picture, _redacted(run, header), scene, run.turns))
+    room.broadcast.put(*pictures)
+
+
+def _between(old: float, new: float, share: float, scale: str) -> float:
+    """A value of a control on the way from one to another."""
+    if scale == "log" and min(old, new) > 0:
+        return old * (new / old) ** share
+    return old + share * (new - old)
+
+
+def _class_picture(
+    header: dict[str, Any], scene: dict[str, Any], turns: int, number: int
+) -> bytes:
+    """An answer as others may have it: without marks, notices and names of tables."""
+    rows = [
+        row
+        if row["name"] != "data"
+        else row
+        | {"options": [o for o in row["options"] if o["value"] == row["value"]]}
+        for row in header["controls"]
+    ]
+    shown = {name: header[name] for name in ("picture", "terms")}
+    about = {"v": 1, "seq": 0, "busy": 0, "notices": [], "kind": "full", "job": None}
+    about |= {"path": None, "controls": rows, "scene": scene | {"present": False}}
+    return pack(about | shown | {"shown": {"number": number, "turns": turns}})
 
 
 def answer(sent: Any) -> bytes:
@@ -110,7 +195,8 @@ def answer(sent: Any) -> bytes:
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     if visit.lesson is not None:
-        header = lesson_run.redact(visit.lesson, header, session.resolved().method.path)
+        header = _redacted(visit.lesson, header)
+        _show_class(visit.lesson, header, live)
     notices = [{"level": "warning", "text": t} for t in _taken(live, message)] + notices
     return pack(header | {"notices": notices})
 
