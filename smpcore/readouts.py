@@ -404,6 +404,11 @@ def _support_vectors(fitted: Any) -> float:
     return np.nan if fitted.svm is None else float(len(fitted.svm[-1].support_))
 
 
+def _near_best(fitted: Any) -> float:
+    near = fitted.near_best
+    return float(len(near.supports)) if near and near.complete else np.nan
+
+
 def _svm_accuracy(fitted: Any) -> float:
     if fitted.svm is None:
         return np.nan
@@ -470,6 +475,7 @@ READOUTS: Mapping[str, Readout] = {
         _as_printed(_OBJECTIVE, "objective", lambda step: step.objective),
         _as_printed(_PROTOTYPES, "prototypes", _n_distinct),
         _as_printed(_ITERATIONS, "iterations", lambda step: step.iteration),
+        Readout("n_near_best", "Choices within 5 %", value=_near_best, is_slow=True),
         Readout(
             "n_support_vectors",
             "Support vectors",

@@ -38,6 +38,10 @@ DEFINED = (
     "little similar to them, also beside the data.",
     "Two outliers, one model, a chip: what would a wrong answer cost, and what a byte?",
     "Ten digits as islands on a map.",
+    "A fit names two columns of a tumour's 30.",
+    "Would two others do?",
+    "The certificate is about the training rows: it says which pairs are near the "
+    "best, and not which one is right.",
     "The model uses {before.n_features} features, the plane is two combinations of "
     "them: most of what separates the digits is not in it.",
     "Distances between groups on a map are not to scale: t-SNE keeps neighbours "

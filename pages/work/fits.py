@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,8 @@ fit = memo(256)(Fit)
 
 #: The printed algorithms are slow: of data with more training values there are none.
 MOST_PRINTED_VALUES = 20_000
+#: Of the processor, for the list of all choices of features that are nearly the best.
+MOST_NEAR_SECONDS = 5.0
 #: States that are shown at most.
 MOST_SHOWN = 60
 #: From this share on a ratio is easier to read than a percentage.
@@ -230,6 +233,17 @@ class Fitted:
         if not has_printed(*request):
             return None
         return printed_run(*request, self.estimator).finished()[-1]
+
+    @cached_property
+    def near_best(self) -> Any:
+        """Choices of features within 5 % of the best; None where none are listed."""
+        search = getattr(self.estimator, "alternatives", None)
+        if search is None or self.data.dataset.task != "classification":
+            return None
+        problem = cache.computed.problem(self.data, self.method, self.values)
+        with suppress(SmpcoreError):
+            return search(problem, seconds=MOST_NEAR_SECONDS)
+        return None
 
     @cached_property
     def svm(self) -> Any:
