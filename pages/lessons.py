@@ -4,7 +4,7 @@ import base64
 
 import streamlit as st
 
-from pages.lessons import class_view, editor, files, wall
+from pages.lessons import class_view, editor, files, sheets, wall
 from pages.state import lesson_files, lesson_run
 from pages.state.lesson_files import Lesson
 from pages.ui.lesson_bar import as_markdown
@@ -68,7 +68,7 @@ with st.expander(
     key="lessons_teachers",
     icon=":material/edit:",
 ):
-    files.sheets()
+    sheets.sheets()
     files.upload()
     editor.show()
 listed = lesson_files.listed()

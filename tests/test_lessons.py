@@ -14,6 +14,7 @@ import pytest
 from msgspec import structs
 from sklearn.svm import SVC
 
+from pages.lessons import sheets
 from pages.state import lesson_files, lesson_run, table_store
 from pages.state.host import resolve
 from pages.state.lesson_files import FORMAT, Lesson
@@ -747,3 +748,35 @@ def test_a_sheet_has_what_is_asked_what_is_measured_and_what_is_said(name):
     measured = {"02-fusion.json": "Right: 5, within 0.", "": "5 to 6"}
     measured["06-invented-cases.json"] = "Right: within 0.3 of (-0.01, -0.01)."
     assert measured.get(name, "") in text
+
+
+@pytest.mark.parametrize("kind", [sheets.STUDENTS, sheets.SOLUTIONS])
+@pytest.mark.parametrize("name", ["02-fusion.json", "06-invented-cases.json", "Yours"])
+def test_students_have_questions_with_figures_and_no_answer_on_paper(name, kind):
+    app = opened({}, "lessons.py")
+    if name == "Yours":
+        question = NUMBER | {"then": {"n_prototypes": "2"}, "reveal": "R <{after.gap}>"}
+        files = session_of(app).lessons
+        files["mine.json"] = json.dumps(lesson_with(question=question)).encode()
+        name = "Yours: mine.json"
+        lesson = lesson_files.read(files["mine.json"])
+        app.run()
+    else:
+        lesson = SHIPPED[name]
+    app.selectbox(key="lesson_sheet").set_value(name).run()
+    app.segmented_control(key="lesson_sheet_kind").set_value(kind).run()
+    sound(app.button(key="lesson_sheet_download").click().run())
+    page = session_of(app).file.content.decode()
+    text = html.unescape(re.sub("<[^>]+>", " ", page.partition("<body>")[2]))
+    n_figures = page.count('aria-label="Figure of')
+    questions = [step.question for step in lesson.steps if step.question]
+    for step in lesson.steps:
+        assert step.title in text and step.asked.partition("{")[0] in text
+    solved = kind == sheets.SOLUTIONS
+    assert page.count('aria-label="Space to write"') >= len(questions) * (not solved)
+    after = sum(question.then is not None for question in questions)
+    assert n_figures == len(lesson.steps) + after * solved
+    for question in questions:
+        said = re.split(r"\{.*?\}|[.]", question.reveal)
+        assert all((words in text) == solved for words in said if len(words) > 25)
+    assert ("Right: " in text) == solved and "{after" not in text

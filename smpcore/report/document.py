@@ -381,9 +381,10 @@ def _section(section: Section, level: int = 2) -> str:
     return f"<section>{body}</section>" if has_picture and level > 2 else body
 
 
-def printed(section: Section) -> str:
-    """Write a section alone, as a whole HTML document."""
-    return document(section.title, _section(section, 1), _STYLE)
+def printed(section: Section, is_paged: bool = False) -> str:
+    """Write a section alone, as a whole HTML document; its parts each on a page."""
+    style = _STYLE + "h2 ~ h2 { break-before: page }\n" * is_paged
+    return document(section.title, _section(section, 1), style)
 
 
 def _folded(title: str, body: str) -> str:
