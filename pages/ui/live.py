@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 #: Pictures on the way from the model before an answer to the one after it.
 N_MOVES = 10
 
+
 def filter_locked(message: Message) -> tuple[Message, list[str]]:
     """Drop the changes of a message that the step of the lesson locks."""
     run = lesson_run.current()
@@ -128,7 +129,9 @@ def show_answer(run: lesson_run.Run) -> None:
         figure.respond(header, before.with_values(values), message)
         if "picture" in header:
             scene = figure.shown.scene.header
-            pictures.append(partial(_class_picture, _redacted(run, header), scene, run.turns))
+            pictures.append(
+                partial(_class_picture, _redacted(run, header), scene, run.turns)
+            )
     room.broadcast.put(*pictures)
 
 
