@@ -198,8 +198,7 @@ def answer(sent: Any) -> bytes:
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     if visit.lesson is not None:
-        header = _redacted(visit.lesson, header)
-        _show_class(visit.lesson, header, live)
+        _show_class(visit.lesson, header := _redacted(visit.lesson, header), live)
     notices = [{"level": "warning", "text": t} for t in _taken(live, message)] + notices
     return pack(header | {"notices": notices})
 
