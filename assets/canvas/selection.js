@@ -1,9 +1,10 @@
 /** The rows that are selected: their classes, their means beside those of the others, their values. */
 
 import { brief, button, el, say, setText } from "./elements.js";
+import { isAsked } from "./lesson.js";
 
 /** Selected rows in words: how many of each class and how many are wrong, or their mean target. */
-export function summary({ points, classes, target }, { predicted }, indices) {
+export function summary({ points, classes, target }, picture, indices) {
   const count = `${indices.length} of ${points.row.length} rows selected`;
   const { label, value } = points;
   if (target) {
@@ -12,7 +13,8 @@ export function summary({ points, classes, target }, { predicted }, indices) {
     return `${count}: mean ${brief(target.name)} ${say(mean)}, of all ${say(all)}.`;
   }
   const counts = classes.map((name, k) => [name, indices.filter((i) => label[i] === k).length]).filter(([, n]) => n);
-  const wrong = predicted.length ? `; ${indices.filter((i) => predicted[i] !== label[i]).length} predicted wrongly` : "";
+  const { predicted } = picture;
+  const wrong = predicted.length && !isAsked(picture) ? `; ${indices.filter((i) => predicted[i] !== label[i]).length} predicted wrongly` : "";
   return `${count}: ${counts.map(([name, n]) => `${n} of class ${brief(name)}`).join(", ")}${wrong}.`;
 }
 
