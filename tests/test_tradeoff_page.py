@@ -142,15 +142,15 @@ def test_selected_prototypes_are_swept_when_asked_for():
 
 
 def _found(
-    values: list[float], n_nonzeros: float, baseline: str = ""
+    values: list[float], n_nonzeros: float, baseline: str = "", share: float = 0.5
 ) -> sweeps.SweepResult:
     """One fold's fits of the first method, all with the same score.
 
-    A baseline, if there is one, has half the non-zeros and the same score.
+    A baseline, if there is one, has a share of the non-zeros and the same score.
     """
     key, row = next(iter(METHODS.items()))
     models = [(key, row.sparsity, value, n_nonzeros) for value in values]
-    models += [(baseline, "C", 1.0, n_nonzeros / 2)] * bool(baseline)
+    models += [(baseline, "C", 1.0, n_nonzeros * share)] * bool(baseline)
     fits = [
         {
             **dict.fromkeys(SIZES, size),
@@ -176,11 +176,15 @@ def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
     path = next(walk for walk in baseline_paths("classification") if walk.parameter)
     title = title_of(path.key)
     found = _found([1.0], 4, path.key)
-    told = sweeps.rivals(found.points)
-    assert f"At least as good and smaller: {title} (than 1 of the 1 points" in told
+    told = sweeps.rivals(found, "n_nonzeros")
+    words = "At least as good and smaller than the only point on the front"
+    assert told == f"{words}: {title}."
     remarks = sweeps.as_table(found, _asked())["Remarks"]
     assert sum(f"dominated by baseline {title}" in remark for remark in remarks) == 1
-    assert sweeps.rivals(_found([1.0], 4).points) == ""
+    assert sweeps.rivals(_found([1.0], 4), "n_nonzeros") == ""
+    larger = _found([1.0], 4, path.key, share=2.0)
+    none = "No smaller baseline is as good as a point on the front."
+    assert sweeps.rivals(larger, "n_nonzeros") == none
     asked = dataclasses.replace(_asked(), groups=("usual",))
     late = sweeps.unfinished(found, asked)
     for walk in baseline_paths("classification"):

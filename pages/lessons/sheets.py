@@ -58,7 +58,7 @@ def sheets() -> None:
     }
     download(
         "Download the sheet",
-        partial(make[kind] if name else plan, *[name] * bool(name), lessons=lessons),
+        partial(make[kind], name, lessons) if name else partial(plan, lessons),
         "sheet.html",
         key="lesson_sheet_download",
     )

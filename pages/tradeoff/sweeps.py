@@ -502,6 +502,8 @@ def chart(
         (f"{_axis(size)}, mean over folds", score),
         tuple(baselines),
     )
+    if words := rivals(result, size):
+        st.markdown(words)
     st.plotly_chart(
         figure,
         key="tradeoff_chart",
@@ -520,8 +522,7 @@ def _legend(result: SweepResult, request: SweepRequest) -> None:
         "Filled: on the Pareto front (without baselines). Hollow: not significantly "
         "different from the front (corrected resampled t-test, 5 %). Small: dominated. "
         "Bars: one standard error (SE), corrected for overlapping training sets. Grey: "
-        "baselines at default settings. "
-        + rivals(points)
+        "baselines at default settings."
         + ("" if request.data.dataset.times is None else IN_TIME)
         + _weighted(request.data),
         help=define("Pareto front"),
@@ -548,17 +549,19 @@ def sampled(result: SweepResult) -> str:
     return "; ".join(f"{title_of(key)} {words}" for key, words in pairs)
 
 
-def rivals(points: pd.DataFrame) -> str:
-    """Which baselines are smaller and as good as points of the front; maybe none."""
-    front = points[points["front"]]
+def rivals(result: SweepResult, size: str) -> str:
+    """Whether a baseline is smaller and as good as points of the front, in words."""
+    front = result.of_methods[result.of_methods["front"]]
     beaten = front[front["rival"] != ""]
-    if not len(beaten):
-        return ""
-    names = "; ".join(dict.fromkeys(beaten["rival"]))
-    return (
-        f"At least as good and smaller: {names} (than {len(beaten)} of the "
-        f"{len(front)} points on the front)."
-    )
+    if len(beaten):
+        names = "; ".join(dict.fromkeys(beaten["rival"]))
+        many = len(front)
+        count = "the only point" if many == 1 else f"{len(beaten)} of {many} points"
+        return f"At least as good and smaller than {count} on the front: {names}."
+    baselines = result.points[~result.points["method"].isin(METHODS)]
+    if len(front) and baselines[size].notna().any():
+        return "No smaller baseline is as good as a point on the front."
+    return ""
 
 
 def repeats(request: SweepRequest, result: SweepResult) -> str:

@@ -197,8 +197,9 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
         return ""
     if text and different == present.size:
         words = "every value is different, like a name"
-        offered = "; as a feature read as text, its letters are compared"
-        return words + offered * bool(sequence_letters(column))
+        if sequence_letters(column):
+            words += "; as a feature read as text, its letters are compared"
+        return words
     if text and different > MAX_LEVELS:
         return f"it has {different:,} different texts"
     if whole and present.size == column.size and np.all(np.diff(present) == 1):
