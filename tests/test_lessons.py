@@ -15,6 +15,7 @@ from msgspec import structs
 from sklearn.svm import SVC
 
 from pages.lessons import sheets
+from pages.lessons.paper_figure import paper_figure
 from pages.state import lesson_files, lesson_run, table_store
 from pages.state.host import resolve
 from pages.state.lesson_files import FORMAT, Lesson
@@ -780,3 +781,15 @@ def test_students_have_questions_with_figures_and_no_answer_on_paper(name, kind)
         said = re.split(r"\{.*?\}|[.]", question.reveal)
         assert all((words in text) == solved for words in said if len(words) > 25)
     assert ("Right: " in text) == solved and "{after" not in text
+
+
+def test_a_figure_on_paper_names_every_class():
+    classes = [f"kind {i}" for i in range(10)]
+    points = {"x": np.zeros(1), "y": np.zeros(1), "label": np.zeros(1, int)}
+    scene = {"points": points | {"part": np.zeros(1, int)}, "classes": classes}
+    view = {"x": [-1, 1], "y": [-1, 1], "xlabel": "a", "ylabel": "b"}
+    drawn = paper_figure({}, scene | {"view": view, "title": "T"}).svg
+    assert all(f">{name}</text>" in drawn for name in classes)
+    height = int(re.search(r'viewBox="0 0 \d+ (\d+)"', drawn)[1])
+    places = re.findall(r"translate\(\d+ (\d+)\)", drawn)
+    assert max(map(int, places)) < height - 8  # what hangs below a letter's line

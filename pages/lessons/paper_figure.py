@@ -34,16 +34,17 @@ def paper_figure(picture: Mapping[str, Any], scene: Mapping[str, Any]) -> Drawin
         parts.append(_mark(float(x[i]), float(y[i]), label, color))
     names = ", ".join(scene["classes"])
     keys = [
-        f'<g transform="translate({FRAME + 90 * i} {SIDE + 58})">'
+        f'<g transform="translate({FRAME + 90 * (i % 4)} {SIDE + 58 + 18 * (i // 4)})">'
         f"{_mark(0, -4, i, class_color(i))}"
         f'<text x="9">{escape(name[:14])}</text></g>'
-        for i, name in enumerate(scene["classes"][:4])
+        for i, name in enumerate(scene["classes"])
     ]
+    height = SIDE + 70 + 18 * (max(len(keys) - 1, 0) // 4)
     title = f"Figure of {scene['title']}: rows of {names}" if names else scene["title"]
     across, up = (_axis(view[name], view[f"{name}label"]) for name in "xy")
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE + 2 * FRAME}" '
-        f'viewBox="0 0 {SIDE + 2 * FRAME} {SIDE + 70}" role="img" font-size="12" '
+        f'viewBox="0 0 {SIDE + 2 * FRAME} {height}" role="img" font-size="12" '
         f'aria-label="{escape(title)}"><g transform="translate({FRAME} 10)">'
         f'<svg width="{SIDE}" height="{SIDE}">{"".join(parts)}</svg>'
         f'<rect width="{SIDE}" height="{SIDE}" fill="none" stroke="#1b1f24"/>'

@@ -18,7 +18,7 @@ from pages.ui import lesson_page, qr
 from pages.ui.elements import download
 from smpcore.datasets import plain_number
 from smpcore.live import Message
-from smpcore.readouts import READOUTS, Drawing, Section
+from smpcore.readouts import Drawing, Section
 from smpcore.report import printed
 
 #: Minutes that a plan of lessons fills at most; until all have joined; and of talk
@@ -168,17 +168,15 @@ def _step(run: Run, at: int) -> Section:
 
 def _right(run: Run, values: Readouts) -> str:
     """What is right, in a sentence."""
-    question, right = run.question, run.right(values)
-    if question.choices:
-        texts = [question.choices[i].text for i in right]
-        return f"Right: {'; '.join(texts) or 'none of these'}."
+    question = run.question
     if run.asks_place:
-        places = (f"({x:.2f}, {y:.2f})" for x, y in right)
+        places = (f"({x:.2f}, {y:.2f})" for x, y in run.right(values))
         within = plain_number(question.point.within)
         return f"Right: within {within} of {' or '.join(places)}."
-    within = plain_number(question.number.within)
-    right = READOUTS[question.number.measure].text(right)
-    return f"Right: {right}, within {within}."
+    right = f"Right: {run.true_words(values)}"
+    if question.choices:
+        return f"{right}."
+    return f"{right}, within {plain_number(question.number.within)}."
 
 
 def worksheet(name: str, lessons: dict[str, Lesson], is_solved: bool = False) -> str:
