@@ -241,7 +241,7 @@ def test_a_row_pointed_at_shows_its_code_as_lines_words_and_a_table(visit):
     here = page.locator(".here")
     expect(here).to_contain_text(re.compile(r"reconstructed from row \d+ \("))
     page.locator(".twin summary").click()
-    table = page.locator(".tables table").filter(has_text="Code of row")
+    table = page.locator(".twin .tables table").filter(has_text="Code of row")
     expect(table.locator("tbody tr")).to_have_count(lines)
     caption = table.locator("caption").inner_text()
     figure.focus()

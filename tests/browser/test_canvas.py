@@ -461,7 +461,7 @@ def test_nothing_of_the_data_before_stays_while_a_model_is_waited_for(visit):
     expect(page.locator(".prototypes")).to_be_hidden()
     expect(page.locator(".prototypes .card")).to_have_count(0)
     expect(page.locator(".numbers > div")).to_have_count(0)
-    expect(page.locator(".tables table")).to_have_count(0)
+    expect(page.locator(".twin .tables table")).to_have_count(0)
     expect(strip).to_have_attribute("aria-valuetext", "–")
     for name in ("Save as PNG", "Save as SVG", "Play the fit"):
         expect(page.get_by_role("button", name=name)).to_be_disabled()

@@ -26,7 +26,7 @@ from tests.browser.canvas_page import (
 def test_hostile_names_are_text(visit):
     page = visit("scene=table")
     page.locator(".twin summary").click()
-    expect(page.locator(".tables")).to_contain_text(harness.HOSTILE[0])
+    expect(page.locator(".twin .tables")).to_contain_text(harness.HOSTILE[0])
     assert page.evaluate("window.hacked") is None
     assert page.locator(".spe img, .spe script, .spe b:has(*)").count() == 0
     assert fits(page)
@@ -148,7 +148,7 @@ def test_a_method_without_weights_is_shown_in_words(visit):
     drawn.check()
     expect(made).to_be_visible()
     page.locator(".twin summary").click()
-    expect(page.locator(".tables")).to_contain_text("Number of parts")
+    expect(page.locator(".twin .tables")).to_contain_text("Number of parts")
     page.mouse.move(100, 100)
     ringed = canvas(page).evaluate(PIXELS)
     drawn.uncheck()
@@ -222,7 +222,7 @@ def test_the_chart_of_weights_moves_with_the_slider_and_keeps_its_lines(visit):
     expect(lines).to_have_count(12)
     expect(chart).to_contain_text("and 8 more")
     page.locator(".twin summary").click()
-    table = page.locator(".tables table").filter(has_text="Weights of the cases")
+    table = page.locator(".twin .tables table").filter(has_text="Weights of the cases")
     expect(table.locator("tbody tr")).to_have_count(12)
     numbers = chart.locator(".number").all_inner_texts()
     assert table.locator("td").all_inner_texts() == numbers
@@ -263,7 +263,7 @@ def test_a_mix_shows_its_heaviest_cases(visit, scene, width):
         expect(five).to_contain_text("row 1 ·")
     assert fits(page)
     page.locator(".twin summary").click()
-    expect(page.locator(".tables")).to_contain_text("row 1 50 %, row 2 20 %")
+    expect(page.locator(".twin .tables")).to_contain_text("row 1 50 %, row 2 20 %")
 
 
 # Where the live figure puts things: on a phone, with many settings and classes.

@@ -127,4 +127,4 @@ def test_from_classes_to_numbers_and_back(visit):
             expect(page.get_by_label("Class of added points")).to_have_value("0")
     expect(page.locator(".why").filter(has_text="Not available")).to_be_visible()
     page.get_by_text("Show as a table").click()
-    expect(page.locator(".tables")).to_contain_text("Mean error")
+    expect(page.locator(".twin .tables")).to_contain_text("Mean error")
