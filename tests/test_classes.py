@@ -722,7 +722,8 @@ def test_pictures_come_at_most_five_a_second_and_the_last_one_comes():
         assert gzip.decompress(await sent.after(number)) == b"0"
         assert gzip.decompress(await sent.after(number + 1)) == b"1"
 
-    asyncio.run(watch())
+    with ThreadPoolExecutor(1) as thread:  # a browser's loop may run in this one
+        thread.submit(asyncio.run, watch()).result()
 
 
 def test_an_answer_moves_from_the_model_before_it_to_the_one_after(room, monkeypatch):

@@ -16,12 +16,13 @@ from smpcore.readouts import READOUTS
 ROOT = Path(__file__).parents[1]
 CANVAS = [*ROOT.glob("assets/canvas/*.js")]
 LESSONS = [*ROOT.glob("assets/lessons/[01]*.json")]
-#: What has the name of a read-out and is none: a page, lists, a sentence, a button, and
-#: whether a single case is far from all data.
+#: What has the name of a read-out and is none: a page, lists, a sentence, a button, a
+#: letter of formulas, and whether a single case is far from all data.
 OTHERS = {
     "Prototypes": {"navigation.py", "prototypes.py", "stability.py", "hand.js"}
     | {"prototypes.js", "report.js", "document.py"},
     "Start": {"lessons.py"},
+    "κ": {"formula.js"},
     "Far from all data": {"report.js"},
 }
 #: But for measures of papers, and labels of sliders.

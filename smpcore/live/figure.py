@@ -31,6 +31,7 @@ from smpcore.live.points import STEPS, changed
 from smpcore.live.scene import Scene, laying_out
 from smpcore.live.selection import selection
 from smpcore.live.settings import validated
+from smpcore.readouts import READOUTS
 
 log = logging.getLogger(__name__)
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
@@ -401,8 +402,9 @@ def _headline(context: Context, scene: Scene) -> str:
     """What the method does."""
     is_drawn = scene.header["image"] is None and scene.header["view"]["far"] is None
     arrows = "arrows" if is_drawn else "prototypes"
-    # Between similarities nothing can be invented.
-    cases = "real rows" if context.dataset.matrices else "invented cases"
+    cases = READOUTS["invented_cases"].label.lower()
+    if context.dataset.matrices:  # between similarities nothing can be invented
+        cases = "real rows"
     return context.method.summary.format(arrows=arrows, cases=cases)
 
 
