@@ -45,7 +45,7 @@ def test_a_measured_set_has_two_charts_and_their_numbers_on_each_chip():
         words = " ".join(caption.value for caption in section.caption)
         helps = " ".join(caption.help or "" for caption in section.caption)
         assert "on the validation rows" in words and "emlearn" in helps
-        assert chip in words and "settings chosen by cross-validation" in helps
+        assert chip in words and "settings chosen by cross" in helps
         for chart in charts:
             assert f"your model, {number}" in chart.proto.spec
         points = pd.DataFrame(points_of(IRIS["chips"][chip]))
