@@ -12,7 +12,6 @@ from contextlib import contextmanager, nullcontext
 import streamlit as st
 
 from pages.lessons import votes
-from pages.state import lesson_run
 from pages.state.lesson_run import Run
 from pages.ui import lesson_bar, live, qr
 from pages.ui.canvas import figure_script, live_figure
@@ -81,13 +80,9 @@ def _step(run: Run) -> None:
     """The step as the class has it: its text, the question, or votes and answer."""
     question, step = run.question, run.step
     is_shown = question is not None and not run.is_open_question
-    values = run.readouts() if is_shown or "{before." in step.text + step.asked else {}
-    text, asked = (
-        lesson_run.filled(words, values, is_shown, run.hidden)
-        for words in (step.text, step.asked)
-    )
+    text, asked = run.texts()
     if is_shown:
-        counts = run.student.classroom.counts()
+        counts, values = run.student.classroom.counts(), run.readouts()
         sent = votes.by_name(counts, run.at) or {"Answers": []}
         right, rows = run.right(values), votes.rows_in_figure(run)
         with _beside_figure(run):

@@ -383,7 +383,9 @@ def _section(section: Section, level: int = 2) -> str:
 
 def printed(section: Section, is_paged: bool = False) -> str:
     """Write a section alone, as a whole HTML document; its parts each on a page."""
-    style = _STYLE + "h2 ~ h2 { break-before: page }\n" * is_paged
+    style = _STYLE
+    if is_paged:
+        style += "h2 ~ h2 { break-before: page }\n"
     return document(section.title, _section(section, 1), style)
 
 
