@@ -35,6 +35,8 @@ def opened_file(chromium, tmp_path):
 
 
 def saved(page):
+    # The figure's height moves the button, and what it opened, out of the window.
+    expect(page.locator("canvas[data-knots]")).to_be_visible()
     page.get_by_role("button", name="Save as a page").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Save", exact=True).click()
