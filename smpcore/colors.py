@@ -96,4 +96,5 @@ def translucent(color: str, opacity: float) -> str:
     -------
     str
     """
-    return f"rgba{(*channels(color), round(opacity, 2))}"
+    red, green, blue = channels(color)
+    return f"rgba({red}, {green}, {blue}, {opacity:.2f})"

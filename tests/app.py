@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -87,9 +88,18 @@ def kept_table(token: str):
     return table_store._tables._owned.get("", {}).get(token)
 
 
+_TYPES = re.compile(rb"\bnp\.\w+\(")
+
+
 def sound(page: AppTest) -> AppTest:
-    """The page: it ran without an exception, and its charts say what their axes are."""
+    """The page: without an exception, its charts say what their axes are.
+
+    No number is written as its type: ``np.float64(0.4)`` is no colour and no text.
+    """
     assert not page.exception, [error.value for error in page.exception]
+    for element in page.main:
+        if proto := getattr(element, "proto", None):
+            assert not _TYPES.search(proto.SerializeToString()), element
     for chart in page.get("plotly_chart"):
         layout = json.loads(chart.proto.spec)["layout"]
         assert [*untitled({"xaxis": {}, "yaxis": {}} | layout)] == []

@@ -63,9 +63,15 @@ def test_confusion(method, data):
     names = sorted(set(fit.y))
     matrix, rates, cases = (table.value for table in app.dataframe)
     counts = confusion_matrix(truth, answers, labels=names)
+    css = app.dataframe[0].proto.arrow_data.styler.styles
     for i, j in np.ndindex(counts.shape):
         cell, count = matrix[str(j)][i], counts[i, j]
         share = 100 * count / counts[i].sum()
+        colour = "0, 144, 156" if i == j else "204, 36, 48"
+        faint = rf"row{i}_col{j + 1}\b[^}}]*rgba\({colour}, (0\.\d\d)\)"
+        if count:  # faint enough to be read on
+            opacity = float(re.search(faint, css)[1])
+            assert opacity == pytest.approx(0.08 + 0.003 * share, abs=0.0051)
         template = "# (# %)" if len(names) <= 4 and count else "#"
         says(cell, template, *([count, share][: template.count("#")]))
     for i, line in rates.iterrows():
