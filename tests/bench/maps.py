@@ -7,10 +7,11 @@ of those with a wrong answer. The surface of the map knows no row that is measur
 training rows five parts are left out, each once. "Nearby" is what a surface through
 other rows can reach: of all planes through three of a row's ten nearest others (in all
 features) that which passes nearest to the row, asked about its nearest point. It knows
-the row and folds as it likes; a map does neither. Tables: fourteen, six of them
-bundled, or those of a folder. The last line counts tables of which the map shows 80 %
-of the left-out rows as SMP answers. ``--save`` writes the places of bundled tables that
-open with their map for the app.
+the row and folds as it likes; a map does neither. "Without the row" is what a place can
+know: how often fits of the default model without the row's fold answer as it does.
+Tables: fourteen, six of them bundled, or those of a folder. The last line counts tables
+of which the map shows 80 % of the left-out rows as SMP answers. ``--save`` writes the
+places of bundled tables that open with their map for the app.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -35,6 +36,8 @@ from pages.work import cache, studies
 from pages.work.studies import MAPS, TRUE_SHARE, laid_out_rows, stored
 from smpcore import METHODS, SmpcoreError, figures, load_dataset, split
 from smpcore.datasets import Dataset, read_table
+from smpcore.figures.embedding import BORDER
+from smpcore.live import Parts
 
 N_ROWS, SIDE = 600, 8
 
@@ -150,6 +153,31 @@ def nearby(X: np.ndarray) -> np.ndarray:
     return np.array(points)
 
 
+def shares_of(shares: Iterable[float]) -> str:
+    """In per cent."""
+    return "  ".join(f"{100 * share:5.1f}" for share in shares)
+
+
+def answers_without_the_row(data: Parts, rows: np.ndarray, n_train: int) -> list[float]:
+    """How often the default model's fits without the row answer as that model."""
+    X, y, parts = data.X[rows], data.y[rows], np.arange(len(rows)) % figures.FOLDS
+    dataset = data.dataset
+    method = next(m for m in METHODS.values() if m.learns(dataset, dataset.task))
+    values = method.defaults(dataset.task)
+    values |= method.data_params(dataset, values)
+    placed, answers = np.arange(len(rows)) >= n_train, np.empty(len(rows))
+    parts[np.argsort(y[:n_train], kind="stable")] = np.arange(n_train) % figures.FOLDS
+    model = method.estimator_for(dataset, values).fit(X[:n_train], y[:n_train]).model_
+    for k in range(figures.FOLDS):
+        known = ~placed & (parts != k)
+        fitted = method.estimator_for(dataset, values).fit(X[known], y[known])
+        answers[parts == k] = fitted.model_.predict(X[parts == k])
+    lead = np.diff(np.sort(model.scores(X), axis=1)[:, -2:]).ravel()
+    own = model.predict(X)
+    groups = ~placed, placed, lead <= np.quantile(lead, BORDER), own != y
+    return [float((answers == own)[group].mean()) for group in groups]
+
+
 def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
     """Lay out one table; a line for each method, and its share of left-out rows."""
     data, left_out = cache.computed.parts(dataset, split(dataset)), {}
@@ -171,6 +199,9 @@ def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
     rows = data.X[measured_rows]
     unknown = view.left_out(rows, view.lift(view.project(rows)))
     spread = float(np.ptp(y)) if dataset.task == "regression" else 0.0
+    if dataset.task == "classification":
+        without = answers_without_the_row(data, measured_rows, len(train))
+        print(f"{name:24.24} {'without the row':26} {shares_of(without)}", flush=True)
     for method in METHODS.values():
         if not method.learns(dataset, dataset.task):
             continue
@@ -184,7 +215,7 @@ def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
             figures.shown_rightly(model, model.predict(X), shown, spread).mean()
             for shown in (plane.lift(plane.project(X)), beside)
         ]
-        words = "  ".join(f"{100 * share:5.1f}" for share in (*shares, *on_map[1:]))
+        words = shares_of((*shares, *on_map[1:]))
         opens = "plane" if not job.opens else "map" if view.holds else "rows"
         print(
             f"{name:24.24} {method.key:12} {words}  {opens:6} {seconds:5.1f}",
