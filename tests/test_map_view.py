@@ -55,6 +55,7 @@ def test_digits_open_with_their_map_and_say_how_true_it_is(digits):
     border = right[lead <= np.quantile(lead, 0.1)]
     errors = right[truth != y]
     expected = [part.mean() for part in (training, rest, border, errors)]
+    assert rest.mean() >= 0.97 and border.mean() >= 0.8 and errors.mean() >= 0.8
     assert browser.last["picture"]["shares"] == pytest.approx(expected, abs=0.01)
     painted = np.unique(browser.last["picture"]["winner"])
     assert len(painted) == 10

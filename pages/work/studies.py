@@ -317,40 +317,53 @@ class MapJob(Task):
         return self.plane_share < TRUE_SHARE
 
     def _lay_out(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        train, compared = laid_out_rows(self._data)[0], self._data.dataset.matrices
+        rows, y = self._data.X[train], self._data.y[train]
+        views = self._views(stop, progress)
+        model = self._default_model(train)
+        answers = model.predict(rows)
+        spread = 0.0 if model.classes is not None else float(np.ptp(y))
+
+        def shown(inputs: np.ndarray) -> float:
+            return figures.shown_rightly(model, answers, inputs, spread).mean()
+
+        # The last unless it shows fewer of the rows rightly, each left out.
+        view = max(reversed(views), key=lambda view: shown(view.unseen))
+        self.places, self.smoothing = view.positions.astype(np.float32), view.smoothing
+        plane = (figures.similarity_view if compared else figures.pca_view)(rows)
+        self.plane_share = shown(plane.lift(plane.project(rows)))
+        self.map_share = shown(view.unseen)
+        if self.map_share < TRUE_SHARE:
+            note = _ROWS_ALONE.format(self.plane_share, self.map_share)
+            view = replace(view, holds=False, note=f"{view.note} {note}")
+        view.nodes(view.most_nodes)
+        self.view = view
+
+    def _views(self, stop: np.ndarray, progress: np.ndarray) -> list[figures.MapView]:
+        """The map as stored, or as laid out and with rows moved to their answers."""
         X, (train, others) = self._data.X, laid_out_rows(self._data)
-        rows, file = X[train], stored(self._data)
-        compared = self._data.dataset.matrices
-        columns = None if compared else self._data.preparation.column_of_feature
-        if not self._data.dataset.private and file.exists():
+        dataset, file = self._data.dataset, stored(self._data)
+        columns = None if dataset.matrices else self._data.preparation.column_of_feature
+        if not dataset.private and file.exists():
             with np.load(file, allow_pickle=False) as saved:
-                places, smoothing = saved["places"], float(saved["smoothing"])
+                layouts, smoothing = [saved["places"]], float(saved["smoothing"])
         else:
 
             def report(share: float) -> bool:
                 progress[0] = 0.9 * share
                 return bool(stop[0])
 
-            known = columns, self._scores(train, others, stop)
-            places, smoothing = figures.lay_out(rows, X[others], *known, report)
+            scores = self._scores(train, others, stop)
+            known = X[train], X[others], columns, scores
+            places, smoothing = figures.lay_out(*known, report)
+            layouts = [places]
+            if not stop[0] and scores is not None and scores.shape[1] > 1:
+                layouts.append(figures.move_to_answers(places, smoothing, *known))
         if stop[0]:
             raise SmpcoreError("Stopped.")
-        self.places, self.smoothing = places, smoothing
-        title = "" if compared else self._default_method().title
-        layout = places, smoothing, columns, title
-        view = figures.map_view(rows, X[others], *layout)
-        model, y = self._default_model(train), self._data.y[train]
-        spread = 0.0 if model.classes is not None else float(np.ptp(y))
-        plane = (figures.similarity_view if compared else figures.pca_view)(rows)
-        flat = plane.lift(plane.project(rows))
-        self.plane_share, self.map_share = (
-            figures.shown_rightly(model, model.predict(rows), shown, spread).mean()
-            for shown in (flat, view.unseen)
-        )
-        if self.map_share < TRUE_SHARE:
-            note = _ROWS_ALONE.format(self.plane_share, self.map_share)
-            view = replace(view, holds=False, note=f"{view.note} {note}")
-        view.nodes(view.most_nodes)
-        self.view = view
+        title = "" if dataset.matrices else self._default_method().title
+        more = smoothing, columns, title
+        return [figures.map_view(X[train], X[others], at, *more) for at in layouts]
 
     def _scores(
         self, train: np.ndarray, others: np.ndarray, stop: np.ndarray

@@ -18,6 +18,7 @@ from smpcore.figures.embedding import (
     lay_out,
     map_problem,
     map_view,
+    move_to_answers,
     shown_rightly,
 )
 from smpcore.figures.forest import (

@@ -46,6 +46,8 @@ FAR = 2.5
 NEAR = 0.05
 #: Share of the rows that are at the border: those with the smallest lead.
 BORDER = 0.1
+#: How often rows may move to where their answer is shown.
+MOVES = 3
 
 _NOTE = (
     "A curved surface through the rows: those that are alike{} lie beside each other "
@@ -418,6 +420,53 @@ def lay_out(
         there = np.asarray(embedding.transform(compared[len(rows) :]))
     at = np.asarray(embedding)  # which placing others has moved as a whole
     return _boxed(np.vstack([at, there]), at).astype(np.float32), smoothing
+
+
+def move_to_answers(
+    places: np.ndarray,
+    smoothing: float,
+    rows: np.ndarray,
+    others: np.ndarray,
+    columns: np.ndarray | None,
+    scores: np.ndarray,
+) -> np.ndarray:
+    """Places at which rows show the class that their scores say.
+
+    Between two classes a row may lie where a surface that does not know it scores as
+    the other one. It moves beside the training row that is most like it of those which
+    show its class.
+
+    Parameters
+    ----------
+    places, smoothing
+        From `lay_out`.
+    rows, others, columns
+        As given to it.
+    scores : ndarray of shape (n_rows + n_others, n_classes)
+        Likewise.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows + n_others, 2)
+    """
+    moved, n, unit = places.astype(float), len(rows), np.ones(scores.shape[1])
+    _, scale = units(rows, columns)
+    compared = _compared(np.vstack([rows, others]), scale, scores, n)
+    answers = scores.argmax(axis=1)
+    for _ in range(MOVES):
+        surface = moved[:n], scores[:n], unit, smoothing
+        shown = np.vstack([_unseen(*surface), _surface(*surface, moved[n:])])
+        rightly = shown.argmax(axis=1) == answers
+        for answer in np.unique(answers[~rightly]):
+            off = np.flatnonzero(~rightly & (answers == answer))
+            beside = np.flatnonzero(rightly[:n] & (answers[:n] == answer))
+            if len(beside) > 1:
+                near = KDTree(compared[beside]).query(compared[off], k=2)[1]
+                first, second = moved[beside[near]].transpose(1, 0, 2)
+                way = second - first  # a little of it: no two rows at one place
+                length = np.linalg.norm(way, axis=1, keepdims=True)
+                moved[off] = first + way * np.minimum(0.25, 1 / np.maximum(length, 1))
+    return moved.astype(np.float32)
 
 
 def map_view(

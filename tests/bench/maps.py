@@ -165,17 +165,17 @@ def answers_without_the_row(data: Parts, rows: np.ndarray, n_train: int) -> list
     method = next(m for m in METHODS.values() if m.learns(dataset, dataset.task))
     values = method.defaults(dataset.task)
     values |= method.data_params(dataset, values)
-    placed, answers = np.arange(len(rows)) >= n_train, np.empty(len(rows))
+    placed, alike = np.arange(len(rows)) >= n_train, np.zeros(len(rows), dtype=bool)
     parts[np.argsort(y[:n_train], kind="stable")] = np.arange(n_train) % figures.FOLDS
     model = method.estimator_for(dataset, values).fit(X[:n_train], y[:n_train]).model_
+    answers = model.predict(X)
     for k in range(figures.FOLDS):
         known = ~placed & (parts != k)
         fitted = method.estimator_for(dataset, values).fit(X[known], y[known])
-        answers[parts == k] = fitted.model_.predict(X[parts == k])
+        alike[parts == k] = (fitted.model_.predict(X) == answers)[parts == k]
     lead = np.diff(np.sort(model.scores(X), axis=1)[:, -2:]).ravel()
-    own = model.predict(X)
-    groups = ~placed, placed, lead <= np.quantile(lead, BORDER), own != y
-    return [float((answers == own)[group].mean()) for group in groups]
+    groups = ~placed, placed, lead <= np.quantile(lead, BORDER), answers != y
+    return [float(alike[group].mean()) for group in groups]
 
 
 def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:

@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import RBFInterpolator
 
 from smpcore import SMPClassifier, SmpcoreError, load_dataset
-from smpcore.figures import decision_raster, lay_out, map_view
+from smpcore.figures import decision_raster, lay_out, map_view, move_to_answers
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,26 @@ def test_the_same_rows_have_the_same_map(wine):
     np.testing.assert_allclose(places[: len(rows)], alone, atol=1e-3)
     assert places[: len(rows)].min() == 0
     assert np.ptp(places[: len(rows)], axis=0).max() == pytest.approx(100, rel=1e-5)
+
+
+def test_rows_whose_place_shows_another_class_move_and_no_other_does(wine):
+    rows, others, y, places, smoothing = wine
+    sure = np.eye(3)[np.unique(y, return_inverse=True)[1]]
+    turned = sure.copy()
+    turned[[0, 40]] = sure[[40, 0]]  # as a model that takes these two for the other's
+    scores = np.vstack([turned, turned[:1].repeat(len(others), axis=0)])
+    nearest = np.linalg.norm(places[len(rows) :, None] - places[: len(rows)], axis=2)
+    scores[len(rows) :] = sure[nearest.argmin(axis=1)]
+    moved = move_to_answers(places, smoothing, rows, others, None, scores)
+    # Each lies among rows of the class that it is taken for, and beside one of them.
+    distance = np.linalg.norm(moved[:, None] - places[: len(rows)], axis=2)
+    distance[[0, 40], [0, 40]] = np.inf
+    for row, other in ((0, 40), (40, 0)):
+        five = distance[row].argsort()[:5]
+        assert (sure[five] == sure[other]).all()
+        assert distance[row].min() < 1.01
+    stayed = (moved == places).all(axis=1)
+    assert not stayed[[0, 40]].any() and stayed[: len(rows)].mean() > 0.9
 
 
 def test_rows_of_a_class_that_it_never_saw_lie_together(wine):
