@@ -1,5 +1,6 @@
 """Every page in many states, line by line, as it was when somebody looked at it."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from pages.papers import experiments
+from pages.work import classes
+from pages.work.store import Store
 from smpcore import load_dataset
 from smpcore.papers import Place
 from tests.app import (
@@ -16,6 +19,7 @@ from tests.app import (
     calibrated,
     kernels,
     opened,
+    session_of,
     sound,
     swept,
     until,
@@ -23,6 +27,7 @@ from tests.app import (
 from tests.shown import oracle
 from tests.shown.looked_at import Watched, differs
 from tests.smpcore.datasets.test_time_to_event import followed
+from tests.test_lessons import lesson_with, read
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 LOOKS = Path(__file__).parent / "looks"
@@ -56,8 +61,58 @@ def unclean(page):
     return settled(bring(page, "\n".join(lines), "station.csv"))
 
 
+def _every_kind():
+    """A lesson of each kind of step, with models that are alike on every processor."""
+    smp = {"data": "circles", "d.n_samples": "60", "method": "smp"}
+    imkpl = smp | {"data": "moons", "method": "imkpl"}
+    fewer = {"measure": "n_nonzeros", "of": "ratio", "at_most": 0.9}
+    choices = [{"text": "fewer", "when": [fewer]}, {"text": "as many"}]
+    then, words = {"lam": "0.1"}, {"reveal": "So.", "expect": "3"}
+    number = {"measure": "n_prototypes", "within": 1}
+    questions = (
+        ("a number", smp, {"number": number, "then": then}),
+        ("a choice", smp, {"choices": choices, "then": then, "show": ["gap"]}),
+        ("a place", imkpl, {"point": {"of": "after", "within": 0.25}}),
+    )
+    steps = [
+        {"title": title, "text": "Look at $x_1$.", "state": state}
+        | {"question": {"text": f"Answer {title}."} | words | asked}
+        for title, state, asked in questions
+    ]
+    reach = [{"measure": "n_prototypes", "at_most": 5}]
+    task = {"text": "Go.", "state": smp, "task": {"text": "Reach.", "reach": reach}}
+    steps.append({"title": "a task", "free": ["lam"]} | task)
+    return lesson_with() | {"steps": steps}
+
+
+def kinds(page):
+    """A lesson of each kind of step is among those of the browser."""
+    visit = session_of(page)
+    visit.lessons = {"kinds.json": json.dumps(_every_kind()).encode()}
+    visit.editions["lesson_edited"] += 1
+    return sound(page.run())
+
+
+def taught(page, whose, at, stage):
+    """A class of three, two of whom have answered a step, as one of its screens."""
+    room = classes.start(read(_every_kind()), "")
+    room.code, room.link_code = "CODE", "LINK"
+    students = [room.join(f"browser {i}") for i in range(3)]
+    answers = [(8.0, 6.0), (1, 0), ([0.5, 0.25], [-1.0, 0.5]), ()][int(at)]
+    for moved in range(classes.FIRST_VOTE, int(stage) + 1):
+        room.move(int(at), moved)
+        for student, answer in zip(students, answers, strict=False):
+            room.take(student, room.lesson, int(at), answer)
+        answers = answers[1:]
+    room.lead(not answers)
+    if whose == "Wall":
+        return opened({"wall": room.link_code}, "lessons.py")
+    session_of(page).classroom = room
+    return sound(page.run())
+
+
 #: What a visitor does that is more than to press or to set one control.
-_ACTS = settled, swept, calibrated, new_rows, validation_rows, unclean
+_ACTS = settled, swept, calibrated, new_rows, validation_rows, unclean, kinds
 DONE = {one.__name__: one for one in _ACTS}
 _CONTROLS = (
     *("selectbox", "number_input", "multiselect", "toggle", "checkbox", "radio"),
@@ -66,12 +121,14 @@ _CONTROLS = (
 
 
 def done(page, act: str):
-    """The page after "Press label", "Go page", "label=value" or a name of `DONE`."""
+    """The page after an act: "Press label", "Go page", "label=value", or of `DONE`."""
     if act in DONE:
         return DONE[act](page)
     if act.startswith("Press "):
         button = next(b for b in page.button if b.label == act.removeprefix("Press "))
         return settled(sound(button.click().run()))
+    if act.startswith(("Teach ", "Wall ")):
+        return taught(page, *act.split())
     if act.startswith("Go "):
         page = page.switch_page(f"pages/{act.removeprefix('Go ')}.py")
         return sound(page.run())
@@ -124,6 +181,7 @@ class Look(NamedTuple):
 OWN, CALIBRATED = {"seed": "917"}, "&seed=918"
 _FEATURES = "Features in place of samples=mean; band 4"
 _SHEET = "Press Download the sheet of 1 row"
+_PRINT = "A lesson to print, or as a file=Mine"
 LOOKED_AT = [
     *(
         Look("explore", f"data={data}&method={key}")
@@ -338,6 +396,27 @@ LOOKED_AT = [
         ("Press Download all measures as CSV",),
     ),
     Look("lessons", acts=("Press Download the sheet",)),
+    # A lesson is written, printed and given.
+    *(
+        Look("lessons", acts=("kinds", "Press Edit", *more))
+        for more in (
+            *((), ("The step has=choices",), ("The step has=point",)),
+            ("The step has=task",),
+        )
+    ),
+    *(
+        Look("lessons", acts=("kinds", _PRINT, *more, "Press Download the sheet"))
+        for more in ((), ("For=Solutions",))
+    ),
+    *(
+        Look("lessons", acts=(f"{whose} {at} {stage}",))
+        for whose, at, stage in (
+            *(("Teach", 0, 2), ("Teach", 1, 3), ("Teach", 2, 3), ("Teach", 3, 3)),
+            *(("Wall", 0, 1), ("Wall", 1, 2), ("Wall", 2, 3), ("Wall", 3, 3)),
+        )
+    ),
+    Look("lessons", acts=("Teach 1 3", "Press Summary to print")),
+    Look("lessons", acts=("Teach 1 2", "Show votes here=on")),
 ]
 
 
@@ -359,6 +438,7 @@ def visited(look: Look):
 def test_a_page_is_as_it_was_looked_at(look, monkeypatch, tmp_path):
     # What a walk has measured anew is no part of a look.
     monkeypatch.setattr(experiments, "place", lambda: Place(tmp_path))
+    monkeypatch.setattr(classes, "_classes", Store())
     watched = Watched(monkeypatch)
     visited(look)
     lines, file = watched.lines(), LOOKS / f"{look.name}.txt"
