@@ -25,6 +25,7 @@ from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import escape_markdown
 from pages.work.fits import Fitted, measured
 from smpcore import SmpcoreError
+from smpcore.colors import GREY
 from smpcore.live import Choice
 from smpcore.papers import PRINTED
 from smpcore.readouts import READOUTS
@@ -783,13 +784,48 @@ def test_students_have_questions_with_figures_and_no_answer_on_paper(name, kind)
     assert ("Right: " in text) == solved and "{after" not in text
 
 
-def test_a_figure_on_paper_names_every_class():
+def test_a_figure_on_paper_names_every_class_and_has_rows_where_they_are():
     classes = [f"kind {i}" for i in range(10)]
-    points = {"x": np.zeros(1), "y": np.zeros(1), "label": np.zeros(1, int)}
-    scene = {"points": points | {"part": np.zeros(1, int)}, "classes": classes}
-    view = {"x": [-1, 1], "y": [-1, 1], "xlabel": "a", "ylabel": "b"}
-    drawn = paper_figure({}, scene | {"view": view, "title": "T"}).svg
+    table = [(0.0, 1.0, 0, 0), (2.0, 4.0, 1, 1), (1.0, 2.5, 255, 0)]
+    table += [(9.0, 1.0, 0, 0), (-1.5, 2.5, 0, 0), (1.0, 1.0, 0, 2)]  # outside; test
+    columns = zip("x y label part".split(), np.array(table).T, strict=True)
+    scene = {"points": dict(columns), "classes": classes, "title": "T"}
+    view = {"x": [-1, 3], "y": [0, 5], "xlabel": "a", "ylabel": "b"}
+    picture = {"grid": [2, 2], "winner": [0, 1, 1, 1]}
+    drawn = paper_figure(picture, scene | {"view": view}).svg
     assert all(f">{name}</text>" in drawn for name in classes)
-    height = int(re.search(r'viewBox="0 0 \d+ (\d+)"', drawn)[1])
-    places = re.findall(r"translate\(\d+ (\d+)\)", drawn)
-    assert max(map(int, places)) < height - 8  # what hangs below a letter's line
+    height = int(re.search(r'viewBox="0 0 440 (\d+)"', drawn)[1])
+    places = re.findall(r"translate\((\d+) (\d+)\)\"><[cr]", drawn)
+    assert places == [
+        (str(30 + 90 * (i % 4)), str(380 + 58 + 18 * (i // 4))) for i in range(10)
+    ]
+    assert height == 380 + 58 + 18 * 2 + 12  # what hangs below a letter's line
+    plane = drawn.partition("</svg>")[0]
+    # 95 pixels for 1 of x, 76 for 1 of y, which goes up; squares are 6 wide.
+    assert re.findall(r'c.="([\d.]+)" cy="([\d.]+)" r=".*?" fill="(.*?)"', plane) == [
+        ("95.0", "304.0", "#0072B2")
+    ]
+    assert re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" .*? fill="(.*?)"', plane) == [
+        ("282.0", "73.0", "#E69F00"),
+        ("187.0", "187.0", GREY),
+    ]
+    assert re.findall(r'd="(.*?)"', plane) == [
+        *("M0.0 190.0h190.0v190.4H0.0z", "M190.0 190.0h190.0v190.4H190.0z"),
+        "M0.0 0.0h380.0v190.4H0.0z",
+    ]
+    assert ">-1 ← a → 3<" in drawn and ">0 ← b → 5<" in drawn
+
+
+def test_steps_of_a_lesson_are_moved_and_deleted():
+    app = opened({}, "lessons.py")
+    visit = session_of(app)
+    steps = [{"title": name, "text": "x"} for name in "ABCD"]
+    content = lesson_with() | {"steps": steps}
+    visit.lessons = {"mine.json": json.dumps(content).encode()}
+    visit.editions["lesson_edited"] += 1
+    app.run()
+    moves = {"up_2": "ACBD", "down_1": "ABCD", "up_3": "ABDC", "down_0": "BADC"}
+    for key, titles in (moves | {"delete_1": "BDC", "delete_2": "BD"}).items():
+        sound(app.button(key=f"step_{key}").click().run())
+        lesson = lesson_files.read(visit.lessons["mine.json"])
+        assert "".join(step.title for step in lesson.steps) == titles, key
