@@ -56,26 +56,49 @@ def test_the_baseline_of_trade_offs(data):
 
 def test_the_table_of_trade_offs():
     """Means and standard errors of folds, the best first, to four digits."""
-    folds = np.random.default_rng(0).random((3, 5))
+    fit, draw = oracle.fit("smp", "wine"), np.random.default_rng(0)
+    folds, sizes = draw.random((3, 5)), {name: draw.random(3) * 9 for name in SIZES}
+    # The second one is exactly as good as the baseline.
+    folds[1] += oracle.majority(fit.truth("train")) - folds[1].mean()
+    folds[[0, 2]] += np.array([0.7, 0.9])[:, None] - folds[[0, 2]].mean(axis=1)[:, None]
+    marks = {"best": [0, 0, 1], "sparsest": [1, 0, 0], "front": [1, 0, 1]}
     points = pd.DataFrame(
         {
-            "method": "smp",
-            "parameter": "",
+            "method": ["smp", "imkpl", "smp"],
+            "parameter": ["lam", "", "lam"],
+            "value": [0.25, 0.0, 0.1234567],
             "mean": folds.mean(axis=1),
             "error": folds.std(axis=1, ddof=1) / np.sqrt(5),
-            "n": 5,
-            "rival": "",
-            **dict.fromkeys(("best", "sparsest", "front", "undecided"), False),
-            **dict.fromkeys(SIZES, 2.25),
+            "n": [5, 4, 5],
+            "rival": ["", "kNN", ""],
+            **{name: np.array(held, bool) for name, held in marks.items()},
+            **{"undecided": [False, True, False]},
+            **sizes,
         }
     )
-    request = asked(oracle.fit("smp", "wine"), "accuracy")
+    request = asked(fit, "accuracy")
     shown = sweeps.as_table(SimpleNamespace(points=points), request)
-    best = np.argsort(-folds.mean(axis=1))
-    means = shown[READOUTS["accuracy"].label]
-    assert means.tolist() == [round(float(v), 4) for v in folds.mean(axis=1)[best]]
-    errors = folds.std(axis=1, ddof=1)[best] / np.sqrt(5)
-    assert shown["Standard error"].tolist() == [round(float(v), 4) for v in errors]
+    order = [2, 0, 1]
+    assert [*np.argsort(-folds.mean(axis=1))] == order
+    merged = "SMP: sparse multi-prototype: Merge prototypes (λ) = "
+    expected = {
+        "Model": [
+            *(f"{merged}0.123457", f"{merged}0.25", "IMKPL: mixes of real cases")
+        ],
+        READOUTS["accuracy"].label: folds.mean(axis=1)[order].round(4),
+        "Standard error": (folds.std(axis=1, ddof=1)[order] / np.sqrt(5)).round(4),
+        **{READOUTS[name].label: sizes[name][order].round(1) for name in SIZES},
+        "Folds": [5, 5, 4],
+        "Remarks": [
+            "best mean, front",
+            "sparsest within 1 SE, front",
+            "not significantly different from the front, not better than the baseline, "
+            "dominated by baseline kNN",
+        ],
+    }
+    assert [*shown] == [*expected]
+    for name, values in expected.items():
+        assert shown[name].tolist() == list(values), name
 
 
 def test_who_is_right_where_two_models_differ():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import gaussian_kde
 from sklearn.decomposition import PCA
 
 from smpcore import (
@@ -471,10 +472,22 @@ def test_bars_are_sorted_and_names_are_text():
 def test_a_density_has_area_one():
     rng = np.random.default_rng(0)
     values, codes = rng.normal(size=300), rng.integers(0, 2, 300)
-    figure = figures.densities(values, codes, np.array([NASTY, "b"]), "x", [(9.0, "m")])
+    classes = np.array([NASTY, "b"])
+    figure = figures.densities(values, codes, classes, "x", [(9.0, "m")])
     for line in figure.data:
         assert np.trapezoid(line.y, line.x) == pytest.approx(1.0, abs=0.02)
     assert figure.data[0].x.max() > 9.0
+    for c, line in enumerate(figure.data):
+        expected = gaussian_kde(values[codes == c], lambda of: 0.9 * of.n**-0.2)
+        # Its factor is of the standard deviation with one degree of freedom less.
+        np.testing.assert_allclose(line.y, expected(line.x), rtol=0.03, atol=1e-6)
+    # A narrow class is as wide as a node; 8 % of the range is on either side.
+    near = figures.densities(
+        np.array([5.0, 5.0, 9.0]), np.array([0, 0, 1]), classes, "x"
+    )
+    width = 4 * 1.16 / 160
+    top = near.data[0].y.max(), near.data[0].x.min(), near.data[0].x.max()
+    assert top == pytest.approx((1 / width / np.sqrt(2 * np.pi), 4.68, 9.32), rel=0.05)
     same = figures.densities(np.ones(5), np.zeros(5, int), np.array(["a"]), "x")
     assert np.isfinite(same.data[0].y).all()
 

@@ -127,6 +127,22 @@ def test_shares_of_a_mix_are_of_the_absolute_weights(kernel):
     assert (heaviest_cases(replace(model, mixing=0 * mixing), 5)[0] == -1).all()
 
 
+def test_a_value_of_a_case_beyond_the_training_range_is_named():
+    """Not one that rounding has put there, below or above."""
+    fit = oracle.fit("supersparse", "wine")
+    model, X = fit.model, fit.X[fit.parts["train"]]
+    values = model.prototypes[np.abs(model.mixing).argmax(axis=0)]
+    for name, sign in ("low", 1), ("high", -1):
+        limits = {"low": X.min(axis=0) - 1, "high": X.max(axis=0) + 1}
+        moved = limits[name]
+        moved[:2] = values[0, :2] + sign * np.array([1e-12, 1e-3]) * abs(values[0, :2])
+        beyond = np.maximum(limits["low"] - values, values - limits["high"]) > 1e-6
+        facts = facts_of_prototypes(replace(model, **limits), X, np.zeros(len(X), int))
+        for fact, case in zip(facts, beyond, strict=True):
+            assert set(fact.outside) - {0} == {*np.flatnonzero(case)} - {0}
+        assert {*facts[0].outside} & {0, 1} == {1}
+
+
 def test_a_case_with_a_negative_share_is_the_one_that_is_looked_at():
     """Distance and range are of the only case of a prototype, whatever its sign."""
     fit = oracle.fit("supersparse", "wine")
