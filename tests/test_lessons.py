@@ -23,6 +23,7 @@ from pages.state.lesson_run import Run
 from pages.state.session import Live
 from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import escape_markdown
+from pages.work import visitors
 from pages.work.fits import Fitted, measured
 from smpcore import SmpcoreError
 from smpcore.colors import GREY
@@ -829,3 +830,13 @@ def test_steps_of_a_lesson_are_moved_and_deleted():
         sound(app.button(key=f"step_{key}").click().run())
         lesson = lesson_files.read(visit.lessons["mine.json"])
         assert "".join(step.title for step in lesson.steps) == titles, key
+
+
+def test_a_lesson_that_was_made_is_there_after_a_reload_of_its_browser(monkeypatch):
+    for browser, n_shown in ("one that reloads", 0), ("one that reloads", 1), ("x", 0):
+        monkeypatch.setattr(visitors, "browser", lambda browser=browser: browser)
+        app = opened({}, "lessons.py")
+        keys = [button.key for button in app.button]
+        assert keys.count("start_Yours: my-lesson-1.json") == n_shown
+        if not n_shown and browser != "x":
+            written(app, "")
