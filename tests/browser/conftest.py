@@ -98,6 +98,33 @@ def opened(chromium: Browser, kept: Page) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.fixture
+def offline(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Open files from the disk without a network; nothing may be logged.
+
+    ``page.wrong`` is what was logged, ``page.asked`` the addresses that were asked for.
+    """
+    contexts, wrong = [], []
+
+    def go(path: Path | None = None, width: int = 1280) -> Page:
+        window = {"width": width, "height": 900}
+        contexts.append(chromium.new_context(offline=True, viewport=window))
+        page = contexts[-1].new_page()
+        page.wrong, page.asked = wrong, []
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.on("request", lambda request: page.asked.append(request.url))
+        if path:
+            page.goto(path.as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture
 def visit(opened: Callable[..., Page], harness_address: str) -> Iterator[Callable]:
     """Open the harness and wait for the picture and all its knots.
 

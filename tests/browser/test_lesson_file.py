@@ -24,17 +24,9 @@ def package():
 
 
 @pytest.fixture
-def opened(chromium):
-    """A browser without network; nothing may be logged."""
-    context = chromium.new_context(
-        offline=True, viewport={"width": 1280, "height": 900}
-    )
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text))
-    yield page
-    context.close()
-    assert errors == []
+def opened(offline):
+    """A browser without network."""
+    return offline()
 
 
 def content(package, name="index.html"):

@@ -20,32 +20,17 @@ HOSTILE = '<img src=x onerror=alert(1)>"&</script><b>'
 
 
 @pytest.fixture
-def read(chromium, tmp_path):
-    """Open a report from its file; nothing may be asked for, nothing may go wrong."""
-    wrong, contexts = [], []
+def read(offline, tmp_path):
+    """Open a report from its file; nothing else may be asked for."""
 
     def go(text, width=1280):
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900}, offline=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
         file = tmp_path / "report.html"
         file.write_text(text, "utf-8")
-        asked = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(file.as_uri())
-        page.wrong = wrong
-        assert asked == [file.as_uri()]
+        page = offline(file, width)
+        assert page.asked == [file.as_uri()]
         return page
 
-    yield go
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    return go
 
 
 def written(model, preparation, frame=None, **parts):

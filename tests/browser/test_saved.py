@@ -14,24 +14,14 @@ fixtures = (visit,)
 
 
 @pytest.fixture
-def opened_file(chromium, tmp_path):
-    """Open a saved page from the disk, offline; nothing may be logged."""
-    context = chromium.new_context(
-        offline=True, viewport={"width": 1280, "height": 900}
-    )
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text))
+def opened_file(offline, tmp_path):
+    """Open what was downloaded from the disk."""
 
     def go(download):
-        path = tmp_path / "figure.html"
-        download.save_as(path)
-        page.goto(path.as_uri())
-        return page
+        download.save_as(path := tmp_path / "figure.html")
+        return offline(path)
 
-    yield go
-    context.close()
-    assert errors == []
+    return go
 
 
 def saved(page):
