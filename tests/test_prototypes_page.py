@@ -560,34 +560,6 @@ def test_a_prototype_that_wins_no_row_is_faded_last_and_said(data, idle):
     assert "Wins no training row" in words(page)
 
 
-def values(packed):
-    """Numbers of a chart, as they travel."""
-    return np.frombuffer(b64decode(packed["bdata"]), packed["dtype"])
-
-
-@pytest.mark.parametrize("method", ["smp", "supersparse"])
-def test_all_prototypes_are_drawn_as_each_alone_in_own_units(method):
-    """The bars of All are the largest of those of One by one."""
-    query = {"data": "wine", "method": method}
-    every = at("All", query)
-    page = at("One by one", query)
-    picker = next(one for one in page.selectbox if one.label == "Prototype")
-    for j in (1, 3):
-        sound(picker.select(j).run())
-        picker = next(one for one in page.selectbox if one.label == "Prototype")
-        alone, among = (
-            _traces(one, key)["data"][0]
-            for one, key in ((page, "weights"), (every, f"bars_{j}"))
-        )
-        n = len(among["customdata"])
-        np.testing.assert_array_equal(values(among["x"]), values(alone["x"])[:n])
-        shown = [name.replace("⚠ ", "") for name in alone["customdata"][:n]]
-        assert among["customdata"] == shown
-    if method == "smp":
-        assert re.search(r", \+[\d.]+", among["customdata"][0])
-        assert "by usual steps of a column" in said(every)
-
-
 def test_prototypes_that_are_drawn_are_of_every_class():
     labels = np.repeat(np.arange(5), [9, 1, 4, 1, 2])
     drawn = detail.of_every_class(labels, 7)
