@@ -40,15 +40,27 @@ CALM = {"guide.py", "lessons.py", "papers.py"}
 #: Pages that show a model, with every method at both ends of its sliders. The data
 #: take turns; those with many rows and features are left to the defaults.
 LARGE = {"digits", "series", "friedman", "checkerboard"}
+
+
+def _round(page: str, method: str, data: str, end: int, turn: int) -> object:
+    """One end of the sliders in turns; the other one by `tests/run --all`."""
+    late = [pytest.mark.exhaustive] * (turn % 2 != end)
+    return pytest.param(page, method, data, end, marks=late)
+
+
 ROUNDS = [
-    (page, method, able[(number + m) % len(able)], end)
+    _round(page, method, able[(number + m) % len(able)], end, m + number // 2)
     for m, method in enumerate(METHODS)
     for able in [[data for data in _able(method) if data not in LARGE]]
     for number, (page, end) in enumerate(
         product(sorted(set(PAGES) - CALM - {"explore.py", "data.py"}), (0, 1))
     )
 ]
-ROUNDS += [("explore.py", *pair, end) for pair in PAIRS for end in (0, 1)]
+ROUNDS += [
+    _round("explore.py", *pair, end, turn)
+    for turn, pair in enumerate(PAIRS)
+    for end in (0, 1)
+]
 
 
 def test_an_answer_comes_without_the_script_of_the_figure():
