@@ -170,6 +170,8 @@ PRODUCT = [
 
 def _rank(control: Control, place: int) -> tuple[int, int]:
     """Folds first, then downloads and buttons; what changes the page comes last."""
+    if control.kind == "open":  # a press would hide what is in it
+        return len(_RANKS), place
     for more, pattern in enumerate((_CLOSING, _LEAVING)):
         if pattern.match(control.name):
             return len(_RANKS) + more, place
@@ -196,15 +198,17 @@ class Census:
     def run(self) -> None:
         """Press one control after the other until none is left."""
         n_idle = 0
-        for turn in range(_ROUNDS):
-            if not turn or n_idle or self.state.is_left(self.visit):
-                self.state.reach(self.visit)
+        for _ in range(_ROUNDS):
+            self.state.reach(self.visit)
             n_before = len(self.pressed)
             self._press_what_is_there()
+            for key in self.left:
+                if key not in self.pressed and not self.state.is_left(self.visit):
+                    self._open_the_way(key)
+                    self._press_what_is_there()
             # What it stands behind is a guess: it may have been late to come.
-            if self.left and len(self.pressed) == n_before:
-                self._open_the_way(self.left[turn % len(self.left)])
-                self._press_what_is_there()
+            if self.left and n_idle and len(self.pressed) == n_before:
+                self._press_behind_folds()
                 self._press_behind_each_choice()
             n_idle = n_idle + 1 if len(self.pressed) == n_before else 0
             if not self.left or n_idle == _IDLE:
@@ -234,7 +238,8 @@ class Census:
         """Press what is left behind any choice, wherever it was seen first."""
         for key in [key for key in self.pressed if key[0] in ("radio", "tab")]:
             there = {c.key: c for c in self.visit.controls() if c.visible}
-            if self.left and key in there and not self.state.is_left(self.visit):
+            is_to_press = key in there and there[key].enabled and self.left
+            if is_to_press and not self.state.is_left(self.visit):
                 self.visit.press(there[key])
                 self._press_what_is_there()
 
@@ -260,10 +265,13 @@ class Census:
         last: Key | None = None
         while not self.state.is_left(self.visit):
             due = self._due()
-            for _, control in due:
-                self.behind.setdefault(control.key, last)
+            new = {c.key for _, c in due} - {*self.behind}
+            self.behind |= dict.fromkeys(new, last)
             if due:
-                _, control = min(due, key=lambda pair: pair[0])
+                # What has just come may go again: of its rank it is the first.
+                _, control = min(
+                    due, key=lambda d: (d[0][0], d[1].key not in new, d[0])
+                )
                 self.pressed.add(last := control.key)
                 passes = _PASSING.match(control.name)
                 if not (self.visit.press(control) or passes or self._is_off(control)):
@@ -281,9 +289,9 @@ class Census:
         return not page.evaluate("() => speWatch.dialog()")
 
     def _press_behind_folds(self) -> None:
-        """Open folds again that were open when they were pressed, or shut since."""
+        """Open folds that were shut since."""
         for control in self.visit.controls():
-            if control.role == "expander" and control.visible:
+            if control.role == "expander" and control.visible and not control.kind:
                 self.visit.press(control)
         self._press_what_is_there()
 

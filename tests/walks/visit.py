@@ -49,6 +49,8 @@ _BROKEN = (
 )
 #: For so many ms a page has rested; less where the next thing is to press again.
 QUIET, QUIET_AFTER_A_PRESS = 120, 60
+#: Waiting does not bring a hidden control back: after so many ms it is looked for anew.
+_LOOKS_AGAIN = 10_000
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Control:
     place : str
         What of the framework it belongs to, if it does.
     kind : str
-        "download" if pressing it saves a file.
+        "download" if pressing it saves a file, "open" if it shuts a fold.
     """
 
     role: str
@@ -240,20 +242,20 @@ class Visit:
         ).as_element()
 
     def _click(self, control: Control) -> bool:
-        for again in range(5):  # drawn anew under the pointer: a person presses again
-            node = self._find(control)
-            if node is None or not node.is_enabled():
-                self.rest()
-                continue
+        failure = None
+        for _ in range(5):  # drawn anew or hidden under the pointer: look again
+            node, failure = self._find(control), None
             # Away from the button pressed last, whose tip may lie over this one.
             self.page.mouse.move(0, 0)
             try:
-                node.click()
-                return True
+                if node is not None and node.is_enabled():
+                    node.click(timeout=_LOOKS_AGAIN)
+                    return True
             except BrowserError as error:
-                if again == 4 or "not attached" not in str(error):
-                    raise
+                failure = error
             self.rest()
+        if failure:
+            raise failure
         return False
 
     def save(self, act: Callable[[], Any]) -> bytes:

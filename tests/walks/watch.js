@@ -67,6 +67,7 @@ globalThis.speWatch = (() => {
       one.enabled = !node.disabled && node.getAttribute("aria-disabled") !== "true";
       const icons = [...node.querySelectorAll("[data-testid=stIconMaterial]")].map((icon) => icon.textContent.trim());
       one.kind = icons.includes("download") || /^Save as (PNG|SVG)/.test(one.name) ? "download" : "";
+      if (node.matches("details[open] > summary")) one.kind = "open";
       found.push([one, shown]);
     }
     return found;
