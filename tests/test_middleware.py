@@ -1,7 +1,6 @@
 """What reaches Streamlit: kinds and depth of messages, their rate, uploads, headers."""
 
 import asyncio
-import contextlib
 import json
 import logging
 import re
@@ -19,10 +18,12 @@ import pytest
 import requests
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.session_manager import SessionInfo
 
 from pages.work import middleware, visitors
+from tests import PATIENCE
 from tests.bench.classroom import Visitor, free_port, start_server
 
 BASE = "a/school"
@@ -384,17 +385,15 @@ async def come_back(port: int, session: str, cookie: str) -> str:
     """Connect to a tab as after a lost connection; the tab that comes of it."""
     headers = {"X-SPE-Browser": visitors._browser_of({"_streamlit_xsrf": MINE})}
     headers |= {"Cookie": f"_streamlit_xsrf={cookie}"} if cookie else {}
-    visitor = Visitor(0, port)
     url = f"ws://127.0.0.1:{port}/{BASE}/_stcore/stream"
-    protocols = ["streamlit", "token", session]
+    protocols, told = ["streamlit", "token", session], ForwardMsg()
     async with websockets.connect(
         url, subprotocols=protocols, additional_headers=headers, ping_interval=None
-    ) as visitor.socket:
-        await visitor.socket.send(with_value("{}"))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(15):
-                await visitor._picture(-1)
-    return visitor.session
+    ) as socket:
+        await socket.send(with_value("{}"))
+        while told.WhichOneof("type") != "new_session":
+            told.ParseFromString(await asyncio.wait_for(socket.recv(), PATIENCE))
+    return told.new_session.initialize.session_id
 
 
 def test_a_tab_is_its_browsers_whoever_has_read_its_name_in_a_log(served):
