@@ -319,22 +319,6 @@ def line_ends_in_text(rng, file):
     file.each_text(lambda cell: cell.replace(" ", "\n", rng.random() < 0.3))
 
 
-# -- numbers ----------------------------------------------------------------------
-
-
-@kind("nnlc")
-def decimal_commas(rng, file):
-    file.of(float)[0][:2] = [1.5, 20.25]
-    file.set(delimiter=one_of(rng, ";", "\t", "|"), decimal=",")
-
-
-@kind("nnl")
-def decimal_commas_quoted(rng, file):
-    for column in file.of(float):
-        column[:] = [math.floor(one) + 0.5 if one == one else one for one in column]
-    file.set(delimiter=",", decimal=",", quoting="minimal")
-
-
 # -- above, below -----------------------------------------------------------------
 
 
@@ -351,20 +335,6 @@ def comments_above(rng, file):
     mark = one_of(rng, "#", "%", "//")
     texts = ["made by logger", "version 2, revised", "unit: cm; s", "2019-02-04 10:00"]
     file.above = [f"{mark} {text}" for text in texts[: rng.integers(1, 5)]]
-
-
-@kind()
-def names_in_a_comment(rng, file):
-    file.header[0] = file.truth_names = ["#" + file.names[0], *file.names[1:]]
-    file.set(quoting="minimal")
-
-
-@kind()
-def several_tables(rng, file):
-    other = table(rng)
-    rows = [file.style.line(row) for row in zip(*other.columns, strict=True)]
-    title = ["Second part"] * int(rng.integers(2))
-    file.below = ["", *title, file.style.line(other.names), *rows]
 
 
 @kind("ncnl")
@@ -390,31 +360,12 @@ def title_and_units_and_note(rng, file):
 # -- names ------------------------------------------------------------------------
 
 
-@kind(lambda rng: "n" * rng.integers(3, 9))
-def names_are_years(rng, file):
-    first, names = int(rng.integers(1960, 2010)), list(file.names)
-    file.columns.insert(0, _phrases(rng, file.n))
-    years = [str(first + place) for place in range(len(names))]
-    file.names[:] = [one_of(rng, "country", ""), *years]
-    file.set(quoting=one_of(rng, "minimal", "all"))
-
-
 @kind(lambda rng: "c" * rng.integers(3, 9))
 def names_are_dates(rng, file):
     form = ["2020-{:02}-01", "{}/2020", "Day {}", "{:02}.2020"]
     phrases, form = _phrases(rng, file.n), one_of(rng, *form)
     file.names[:] = [form.format(place + 1) for place in range(len(file.columns))]
     file.add("place", phrases, 0)
-
-
-@kind()
-def no_names(rng, file):
-    file.drop_names()
-
-
-@kind("ncnn")
-def no_names_only_numbers(rng, file):
-    file.drop_names()
 
 
 @kind("nlnd")
@@ -431,15 +382,6 @@ def names_over_only_words(rng, file):
     pass
 
 
-@kind("nlcn")
-def units_below_names(rng, file):
-    file.header.append([
-        "-" if isinstance(column[0], str) else one_of(rng, "cm", "kg", "m/s")
-        for column in file.columns
-    ])  # fmt: skip
-    file.join_names()
-
-
 @kind("nncn")
 def names_in_two_rows(rng, file):
     """Groups of columns, each named once, above their names."""
@@ -448,23 +390,6 @@ def names_in_two_rows(rng, file):
     file.header.insert(0, ["", "Spring", "", "Autumn", ""])
     file.truth_names = ["site", "Spring mean", "Spring spread", "Autumn mean",
                         "Autumn spread"]  # fmt: skip
-
-
-@kind()
-def one_name_more(rng, file):
-    file.header[0] = file.truth_names = [*file.names, "remark"]
-    file.add_unwritten([math.nan] * file.n)
-
-
-@kind()
-def row_names(rng, file):
-    """As R writes them: a name less than there are columns."""
-    labels = [str(one + 1) for one in range(file.n)]
-    if rng.random() < 0.5:
-        labels = [f"{rng.choice(_WORDS)} {one}" for one in labels]
-    file.columns.insert(0, labels)
-    file.truth_names = ["row", *file.names]
-    file.set(quoting=one_of(rng, "text", "minimal"))
 
 
 @kind("nlcn")
@@ -550,12 +475,6 @@ def short_rows(rng, file):
     for place in places:
         file.columns[-1][place] = math.nan
     file.change = lambda place, line: line[:-1] if place in places else line
-
-
-@kind()
-def empty_rows(rng, file):
-    more = file.style.end + file.blank * int(rng.integers(2))
-    file.change = lambda place, line: line + more * (place % 5 == 2)
 
 
 @kind()
@@ -646,13 +565,6 @@ def subtotals_within(rng, file):
     words[4::5] = ["Subtotal"] * len(words[4::5])
 
 
-@kind("lcn")
-def total_below(rng, file):
-    for column in file.columns:
-        of_words = isinstance(column[0], str)
-        column.append("Total" if of_words else float(np.nansum(column).round(6)))
-
-
 @kind("nlc")
 def names_again_on_each_page(rng, file):
     names = file.style.line(file.names) + file.style.end
@@ -706,32 +618,10 @@ def _grouped(mark: str) -> Callable[[Any], str]:
     return lambda value: f"{value:,}".replace(",", mark)
 
 
-def _thousands(name: str, marks: str) -> None:
-    @kind(None, f"thousands with {name}")
-    def thousands(rng):
-        values = rng.integers(1_000, 9_999_999, 60)
-        return _written(rng, values, _grouped(one_of(rng, *marks)))
-
-
-for name, marks in {
-    "commas": ",",
-    "apostrophes": "'’",
-    "blanks": " \xa0\u202f",
-}.items():
-    _thousands(name, marks)
-
-
 @kind(None)
-def thousands_with_points(rng):
-    """1.234 beside 1,5: thousands."""
-    values, sign = rng.integers(1_000, 999_999, 60), one_of(rng, ";", "\t")
-    return _written(rng, values, _grouped("."), delimiter=sign, decimal=",")
-
-
-@kind(None)
-def numbers_in_clothes(rng):
-    form = one_of(rng, "{}%", "{} %", "${}", "€{}", "{} mmHg", "{} mg/dl")
-    return _written(rng, rng.uniform(1, 300, 60).round(1), form.format)
+def thousands_with_blanks(rng):
+    values = rng.integers(1_000, 9_999_999, 60)
+    return _written(rng, values, _grouped(one_of(rng, *" \xa0\u202f")))
 
 
 @kind(None)
@@ -743,38 +633,9 @@ def thousands_with_points_only(rng):
     return file
 
 
-@kind(None)
-def decimals_of_two_sorts(rng):
-    """Commas in one column and points in another, as of two hands."""
-    values, sign = rng.integers(1, 900, 60) + 0.25, one_of(rng, ";", "\t", "|")
-    return _written(rng, values, str, decimal=",", delimiter=sign)
-
-
-@kind(None)
-def money(rng):
-    values = rng.integers(-9_000, 9_000, 60) + 0.5
-    form = one_of(rng, "{:,.2f} €", "${:,.2f}", "£{:,.2f}", "{:,.2f} EUR")
-    return _written(rng, values, form.format)
-
-
 def _below_zero(form: str, usual: str) -> Callable[[Any], str]:
     """Numbers below zero written otherwise."""
     return lambda value: form.format(-value) if value < 0 else usual.format(value)
-
-
-@kind(None)
-def money_in_brackets(rng):
-    """Below zero in brackets, as accounts have it."""
-    values = rng.integers(-9_000, 9_000, 60)
-    return _written(rng, values, _below_zero("({:,})", "{:,}"), delimiter=";")
-
-
-@kind(None)
-def money_with_decimal_commas(rng):
-    values = rng.integers(1_000, 90_000, 60) + 0.5
-    end, other = one_of(rng, " €", "", " kr"), str.maketrans(",.", ".,")
-    form = lambda value: f"{value:,.2f}".translate(other) + end  # noqa: E731
-    return _written(rng, values, form, decimal=",", delimiter=";")
 
 
 @kind(None)
@@ -817,13 +678,6 @@ def line_ends_of_two_sorts(rng, file):
 def some_rows_end_with_delimiters(rng, file):
     more = file.sign * int(rng.integers(1, 3))
     file.change = lambda place, line: line + more * (place % 4 == 1)
-
-
-@kind("nlcn")
-def comments_within(rng, file):
-    where = int(rng.integers(1, file.n))
-    words = f"# started again at 10:20{file.style.end}"
-    file.change = lambda place, line: words * (place == where) + line
 
 
 @kind("n" * 18)
