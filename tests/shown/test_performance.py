@@ -35,7 +35,6 @@ from tests.app import (
     sound,
     until,
 )
-from tests.html_document import Document
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import CLASSES, NUMBERS, link
@@ -651,13 +650,6 @@ def test_sites_that_are_left_out_have_the_scores_of_fits_without_them():
         *(large.min(), large.max(), 2, large.mean().round(3)),
         float(slope[0].split()[0]),
     )
-    lines = app.dataframe[0].value.astype(str).to_numpy().tolist()
-    app.switch_page("pages/prototypes.py").run()
-    app.segmented_control(key="prototypes_section").set_value("Report").run()
-    sound(app.button(key="report_download").click().run())
-    (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
-    document = Document(sent.partition(b"\n")[2].decode())
-    assert lines in [table[1:] for table in document.tables if table]
 
 
 def test_periods_have_the_errors_of_fits_on_all_earlier_rows():
@@ -691,7 +683,7 @@ def test_periods_have_the_errors_of_fits_on_all_earlier_rows():
 
 
 def test_optimism_is_that_of_refits_of_the_whole_recipe(monkeypatch):
-    """Accuracy and area by scikit-learn; the report has the same lines."""
+    """Accuracy and area by scikit-learn."""
     n_refits = 12
     monkeypatch.setattr(optimism, "N_REFITS", n_refits)
     fit = oracle.fit("smp", "uneven")
@@ -737,14 +729,6 @@ def test_optimism_is_that_of_refits_of_the_whole_recipe(monkeypatch):
     assert (
         f"{len(y)} training rows, 2 candidates of predictors, {events} events" in text
     )
-    app.switch_page("pages/prototypes.py").run()
-    app.segmented_control(key="prototypes_section").set_value("Report").run()
-    sound(app.button(key="report_download").click().run())
-    (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
-    document = Document(sent.partition(b"\n")[2].decode())
-    in_report = [table[1:] for table in document.tables if table]
-    for table in (shown, unstable, sizes):
-        assert table.to_numpy().tolist() in in_report
 
 
 def test_refits_that_are_stopped_count_as_far_as_they_came(monkeypatch):
