@@ -40,13 +40,19 @@ WITHOUT_A_CHOICE = ("guide.py", "lessons.py", "papers.py")
 APP = str(Path(__file__).parents[1] / "app.py")
 
 
+@functools.cache
+def _first_visit() -> None:
+    """What begins to compile, once in a process."""
+    AppTest.from_file(APP, default_timeout=120).run()
+
+
 @pytest.fixture(scope="module")
 def kernels():
     """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warmup, "BACKGROUND_SECONDS", 0.0)
         patch.setattr(cache.computed, "quick_seconds", 30.0)
-        AppTest.from_file(APP, default_timeout=120).run()
+        _first_visit()
         while warmup.uncompiled:
             time.sleep(0.1)
         yield
