@@ -58,18 +58,22 @@ def test_no_note_is_longer_than_two_lines(visit, path):
     assert page.evaluate(LONG) == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["tradeoff", "performance", "export", "papers"])
-def test_text_stands_out(visit, path, theme):
-    page = visit(f"{path}?data=moons", color_scheme=theme)
+def test_text_stands_out(visit, path):
+    page = visit(f"{path}?data=moons", color_scheme="dark")
     expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible()
     if path == "tradeoff":
         expect(page.get_by_role("button", name="Refine")).to_be_visible()
     if path == "papers":
         expect(page.locator(".textpoint").first).to_be_visible()
-    rested(page)
-    # What was stale fades in, on a busy machine slowly.
-    wait_until(page, lambda: page.evaluate(FAINT) == [])
+    app, ground = page.locator(".stApp"), "rgb(0, 0, 0)"
+    for theme in ("dark", "light"):
+        page.emulate_media(color_scheme=theme)
+        expect(app).not_to_have_css("background-color", ground)
+        rested(page)
+        # What was stale fades in, on a busy machine slowly.
+        wait_until(page, lambda: page.evaluate(FAINT) == [])
+        ground = app.evaluate("e => getComputedStyle(e).backgroundColor")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
