@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
@@ -334,15 +335,14 @@ LONG = {
 
 def _cells() -> list:
     """Every state, for workers in turns; what `tests/run --all` adds is marked."""
-    return [
-        pytest.param(
-            state,
-            marks=[pytest.mark.xdist_group(f"walks {turn % 2}")]
-            + [pytest.mark.exhaustive] * (state in PRODUCT or state.name in LONG),
-            id=state.name,
-        )
-        for turn, state in enumerate([*STATES, *PRODUCT])
-    ]
+    cells, turns = [], Counter()
+    for state in (*STATES, *PRODUCT):
+        late = state in PRODUCT or state.name in LONG
+        marks = [pytest.mark.xdist_group(f"walks {turns[late] % 2}")]
+        marks += [pytest.mark.exhaustive] * late
+        cells.append(pytest.param(state, marks=marks, id=state.name))
+        turns[late] += 1
+    return cells
 
 
 @pytest.mark.parametrize("state", _cells())
