@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from smpcore import METHODS, list_datasets, load_dataset
+from tests import attempts
 from tests.walks import tables
 from tests.walks.visit import PAGES, Control, Visit
 
@@ -75,12 +76,17 @@ class State:
     def reach(self, visit: Visit) -> None:
         """Come to it from outside."""
         visit.state = self.name
-        if not self.bring:
+        if self.bring:
+            self.bring(visit)
+        else:
             visit.open(f"{PAGES[self.page]}?{self.query}")
-            return
-        self.bring(visit)
         if self.is_left(visit):
             visit.go(self.page)
+        # Stopped, as it may be where it lasts, it would leave a page without controls.
+        for _ in attempts():
+            if "Fitting the model:" not in visit.text():
+                break
+            visit.rest()
 
     def is_left(self, visit: Visit) -> bool:
         """Whether the visitor has gone to another page or other data."""
