@@ -21,6 +21,7 @@ from smpcore.datasets import (
     CleaningStep,
     Role,
     Split,
+    TimeAxis,
     feature_names,
     image_shapes,
     image_words,
@@ -182,6 +183,30 @@ def images(dataset: Dataset) -> None:
         key=key,
         help="Columns are pixels, row by row from the top left. Prototypes, the map "
         "and reasons are then drawn as pictures.",
+        on_change=change,
+    )
+
+
+def sampling_rate(dataset: Dataset) -> None:
+    """Let the visitor declare how many samples of a series come per second."""
+    if not dataset.private or not dataset.channels:
+        return
+    axis, key = dataset.time_axis, f"rate_{id(dataset.origin)}"
+
+    def change() -> None:
+        rate = st.session_state[key]
+        changed = TimeAxis(0.0, 1 / rate, "s", "time") if rate else None
+        editor.keep(replace(dataset, time_axis=changed))
+
+    st.number_input(
+        "Samples per second",
+        1e-6,
+        1e9,
+        axis.rate if axis else None,
+        format="%.6g",
+        placeholder="not declared: steps are counted",
+        key=key,
+        help="Axes then have seconds, and Export's stream begins with this rate.",
         on_change=change,
     )
 

@@ -249,6 +249,8 @@ def _columns(dataset: Dataset, division: Split) -> None:
     roles.task(dataset)
     roles.outcome(dataset)
     roles.images(dataset)
+    uploads.read_as_series(dataset)
+    roles.sampling_rate(dataset)
     roles.features_of_series(dataset, division)
     time_to_event.section(dataset)
     roles.roles(dataset)

@@ -34,6 +34,7 @@ from smpcore.datasets import (
     TABLE_FORMATS,
     THOUSANDS,
     Reading,
+    guess_series,
     is_images,
     long_roles,
     plural,
@@ -209,6 +210,31 @@ def _series(file: Any, number: int) -> dict[str, Any] | None:
         help="Series of other lengths are resampled to this one, linearly.",
     )
     return settings | ({} if n_times is None else {"n_times": n_times})
+
+
+def read_as_series(dataset: Dataset) -> None:
+    """Offer that an open table holds series, where its columns look like that."""
+    source = dataset.reading
+    if source is None or not _is_file_here() or dataset.feature_steps:
+        return
+    offered = source.series if dataset.channels else guess_series(dataset.whole)
+    if not offered or offered == "rows":
+        return
+    words = "yes: a row per series, with a column for each channel and time"
+    if offered != "wide":
+        sample, time, label = map(short_label, offered)
+        words = f"yes: a row per sample ({sample}) and time ({time}); label {label}"
+    options, key = {"no": False, words: offered}, f"as_series_{dataset.digest}"
+    read_as = session.get().read_as
+    st.selectbox(
+        "Rows as series",
+        [*options],
+        int(bool(dataset.channels)),
+        key=key,
+        help="Prototypes are then drawn against time, a channel is forbidden as a "
+        "whole, and similarities may align series.",
+        on_change=lambda: read_as.update(series=options[st.session_state[key]]),
+    )
 
 
 def _column_names(file: Any) -> list[str] | None:

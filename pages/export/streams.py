@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.state import widget_state
 from pages.ui.exports import Export
+from smpcore import Dataset
 from smpcore.codegen import MOST_HOLD, MOST_VOTES, TARGETS, FeatureStream, Stream
 from smpcore.datasets import plain_number
 
@@ -52,12 +53,13 @@ def control(made: Export, target: str) -> tuple[Stream | None, int | None]:
     )
     if not hop:
         return None, None
+    known = _known_rate(dataset)
     rate = places[1].number_input(
         "Stream: samples per second",
         _RATES[0],
         _RATES[-1],
         placeholder="not declared",
-        **widget_state.for_value("export_rate", _RATES, None),
+        **widget_state.for_value("export_rate", _RATES, known),
         help=_RATE_HELP,
     )
     ways = {}
@@ -72,6 +74,12 @@ def control(made: Export, target: str) -> tuple[Stream | None, int | None]:
         return FeatureStream.of(steps, hop, **ways), rate
     channels, columns = tuple(dataset.channels), tuple(dataset.sample_columns)
     return Stream(channels, columns, hop, **ways), rate
+
+
+def _known_rate(dataset: Dataset) -> int | None:
+    """Samples per second of the file, if they can be declared."""
+    rate = dataset.time_axis.rate if dataset.time_axis else None
+    return round(rate) if rate and round(rate) in _RATES else None
 
 
 def _debouncing(places: Sequence[Any], hop: int, rate: int | None) -> dict[str, int]:

@@ -71,15 +71,7 @@ def draw(
         return
     rows = context.in_place(rows)
     if context.channels:
-        gone = np.isnan(rows.reshape(-1, *shape)).all(axis=(0, 2))
-        marked = zip(context.channels, gone, strict=True)
-        names = [f"{name} (forbidden)" if out else name for name, out in marked]
-        values = "weight" if signed else "value"
-        figure = figures.channels(rows, shape, titles, names, of_class, values)
-        for place, part in enumerate(opacity):
-            figure.update_traces(opacity=part, selector={"legendgroup": str(place)})
-        words = f"Channels of {', '.join(titles[:6])}"
-        st.plotly_chart(figure, key=key, alt=short_label(words))
+        _draw_channels(context, rows, titles, key, of_class, opacity, signed)
         return
     top = float(np.nanmax(np.abs(rows))) or 1.0
     limits = (-top, top) if signed else value_range(context.model)
@@ -104,6 +96,40 @@ def draw(
         f"From {plain_number(limits[0], 3)} ({dark}) to {plain_number(limits[1], 3)} "
         f"({bright}){span}.{blank}"
     )
+
+
+def _draw_channels(
+    context: ModelContext,
+    rows: np.ndarray,
+    titles: list[str],
+    key: str,
+    of_class: np.ndarray | None,
+    opacity: np.ndarray,
+    signed: bool,
+) -> None:
+    """Rows as series; behind those of classes the spread of these."""
+    gone = np.isnan(rows.reshape(-1, *context.shape)).all(axis=(0, 2))
+    marked = zip(context.channels, gone, strict=True)
+    names = [f"{name} (forbidden)" if out else name for name, out in marked]
+    axis = figures.time_axis(context.data.dataset)
+    behind = None if signed else _spreads(context)
+    style = names, of_class, axis, behind
+    figure = figures.channels(rows, context.shape, titles, *style)
+    for place, part in enumerate(opacity):
+        figure.update_traces(opacity=part, selector={"legendgroup": str(place)})
+    words = f"Channels of {', '.join(titles[:6])}"
+    st.plotly_chart(figure, key=key, alt=short_label(words))
+    if behind and of_class is not None:
+        st.caption(
+            "Behind: mean of the class's training rows (dotted) and one standard "
+            "deviation to either side. Channels of one unit have one scale."
+        )
+
+
+def _spreads(context: ModelContext) -> dict[int, figures.Spread]:
+    """Mean and spread of the training rows of each class."""
+    X, codes = context.rows
+    return figures.spreads(context.in_place(X), codes)
 
 
 class Bars(NamedTuple):
@@ -462,6 +488,47 @@ def _nearest(context: ModelContext, j: int) -> None:
         what = "activation"
     about = {what: explain.likeness(context.model, X[places])[:, j]}
     _rows(context, title, places, about, "nearest")
+    if context.channels and explain.aligns_series(context.model):
+        _aligned(context, j, places)
+
+
+@slots.interactive_slot()
+def _aligned(context: ModelContext, j: int, places: np.ndarray) -> None:
+    """Which steps of a near row the alignment kernel pairs with those of its case."""
+    model, X = context.model, context.rows[0]
+    gone = np.isnan(context.in_place(X[:1]).reshape(context.shape)).all(axis=1)
+    names = [n for n, out in zip(context.channels, gone, strict=True) if not out]
+    cases, shares = explain.heaviest_cases(model, 1)
+    case = model.anchors[cases[j, 0]] * model.scale + model.center
+    places = places[~np.isclose(X[places], case).all(axis=1)]
+    numbers = context.data.dataset.row_numbers(context.data.split.train[places])
+    left, right = st.columns(2)
+    row = left.selectbox(
+        "Row", range(len(places)), 0, lambda i: f"row {numbers[i]}", key="aligned_row"
+    )
+    heaviest = int(np.argmax(model.similarity.weights))
+    channel = right.selectbox(
+        "Channel",
+        range(len(names)),
+        heaviest,
+        lambda c: short_label(names[c]),
+        key="aligned_channel",
+    )
+    both, axis = (case, X[places[row]]), figures.time_axis(context.data.dataset)
+    path = explain.warping_path(model, *both, channel)
+    series = tuple(one.reshape(len(names), -1)[channel] for one in both)
+    shown = [f"heaviest case of prototype {j + 1}", f"row {numbers[row]}, drawn lower"]
+    figure = figures.aligned(series, path, shown, axis, names[channel])
+    words = "Alignment: which step of the row goes with which of the prototype"
+    st.markdown(f"**{words}**")
+    st.plotly_chart(figure, key="aligned", alt=words)
+    most = plain_number(np.abs(np.subtract(*path.T)).max() * abs(axis.step), 3)
+    unit = f" {axis.unit}" if axis.unit else " steps"
+    st.caption(
+        "Of all alignments that the kernel sums, the one that adds most. Paired values "
+        f"are up to {most}{escape_markdown(unit)} apart. The case has "
+        f"{plain_number(100 * abs(shares[j, 0]), 3)} % of the prototype's weight."
+    )
 
 
 def _rows(
@@ -472,7 +539,8 @@ def _rows(
     rows = context.data.split.train[places]
     st.markdown(title)
     numbers = dataset.row_numbers(rows)
-    titles = [f"row {n}: {dataset.y[r]}" for n, r in zip(numbers, rows, strict=True)]
+    pairs = zip(numbers, dataset.y[rows], strict=True)
+    titles = [f"row {n}: {short_label(y)}" for n, y in pairs]
     draw(context, context.rows[0][places], titles, key)
     with (
         st.container()

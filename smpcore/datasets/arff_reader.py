@@ -104,7 +104,7 @@ def read_arff(data: bytes, options: ReadingOptions) -> FileTable:
         )
     frame, shape = framed(columns, names), ()
     if bags:
-        frame, shape, changes = _series(bags, frame, options.n_times)
+        frame, shape, changes, _ = _series(bags, frame, options.n_times)
         places = range(shape[0] * shape[1], frame.shape[1] - 1)
         notices, roles = [*notices, *changes], dict.fromkeys(places, "ignore")
     n_times = options.n_times if shape else None
@@ -132,10 +132,10 @@ def _series(
     if by_row:
         tables = [table.T for table in tables]
         names = [f"c{number}" for number in range(1, min(n_rows) + 1)]
-    frame, shape, notices = side_by_side(tables, names, rest, n_times)
+    frame, shape, notices, _ = side_by_side(tables, names, rest, n_times)
     what = ("channels", "times") if by_row else ("times", "channels")
     words = f"Read as series: the rows of {shown(attribute.name)} are {what[0]}, "
-    return frame, shape, [f"{words}its attributes {what[1]}.", *notices]
+    return Table(frame, shape, [f"{words}its attributes {what[1]}.", *notices])
 
 
 def _refuse(number: int, words: str) -> DatasetError:

@@ -36,7 +36,7 @@ from smpcore.datasets.columns import (
 )
 from smpcore.datasets.display_names import listed, plain_number, shown
 from smpcore.datasets.follow_up import FollowUp
-from smpcore.datasets.reading import Reading
+from smpcore.datasets.reading import Reading, TimeAxis
 from smpcore.datasets.roles import Origin, apply_roles, check_roles, stack
 from smpcore.errors import DatasetError
 
@@ -224,6 +224,8 @@ class Dataset:
         How each column is read; by default as it is stored.
     sample_shape : tuple of int
         Shape of one sample, (8, 8) for an 8x8 image; ``(n_features,)`` by default.
+    time_axis : TimeAxis, optional
+        Of series, when their values were taken; by default steps are counted.
     cleaning : tuple of CleaningStep
         What was done to the cells; `with_roles` sets it, and applies it.
     forbidden : tuple of str
@@ -270,6 +272,7 @@ class Dataset:
     follow_up: FollowUp | None = None
     matrices: tuple[Matrix, ...] = ()
     outcome: str = ""
+    time_axis: TimeAxis | None = None
 
     def __post_init__(self):
         names = list(self.frame)
@@ -334,7 +337,7 @@ class Dataset:
                 digest.update(part)
         if self.test_rows is not None:
             digest.update(self.test_rows)
-        for more in (self.follow_up, self.matrices):
+        for more in (self.follow_up, self.matrices, self.time_axis):
             digest.update(repr(more).encode() if more else b"")
         return digest.hexdigest()
 

@@ -30,7 +30,7 @@ def shorten_name(name: object, most: int) -> str:
     Parameters
     ----------
     name : object
-        Name of a feature, as `str` writes it.
+        Name of a feature, as `str` writes it; a number with six digits.
     most : int
         Most characters, with the ellipsis.
 
@@ -38,7 +38,7 @@ def shorten_name(name: object, most: int) -> str:
     -------
     str
     """
-    text = str(name)
+    text = plain_number(name, 6) if isinstance(name, float) else str(name)
     if len(text) <= most:
         return text
     column, sign, level = text.partition(" = ")

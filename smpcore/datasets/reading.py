@@ -74,11 +74,13 @@ class ReadingOptions:
         a missing value, see `Reading.doubtful_levels`.
     usual_decimal : str
         The sign before decimals where no number of a text table leaves no doubt.
-    series : bool, "rows" or (str, str, str)
+    series : bool, "rows", "wide" or (str, str, str)
         The table is long: a row per sample and time, with columns "sample" and "time",
         channels and a label, see `from_long`; it becomes a row per sample. Three names
         say which columns are the sample, the time and the label; "rows": each row is a
-        label and the values of one series. A .ts file holds series in any case.
+        label and the values of one series; "wide": with a column for each channel and
+        time (x_1, x_2, ..., y_1, ...), see `guess_series`. A .ts file holds series in
+        any case.
     n_times : int, optional
         Series are resampled to this length; by default to their median length.
     sample : bool
@@ -153,7 +155,7 @@ class Reading:
         Other delimiters that may be right.
     head : tuple of str
         The first lines as they stand in the file.
-    series : tuple of str or "rows"
+    series : tuple of str, "rows" or "wide"
         Columns of the sample, the time and the label of a long table of series, or
         that each row was a series; empty if the table holds none.
     n_times : int, optional
@@ -246,6 +248,55 @@ class Reading:
         return options
 
 
+#: Units of time, in seconds.
+SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+SECONDS |= {"sec": 1, "seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
+
+
+class TimeAxis(NamedTuple):
+    """When the values of series were taken: evenly, from the first one on.
+
+    Attributes
+    ----------
+    first, step : float
+        Time of the first value, and from one to the next.
+    unit : str
+        Of both; empty: none is known.
+    name : str
+        What is measured, as the axis of a chart says it.
+    """
+
+    first: float = 1.0
+    step: float = 1.0
+    unit: str = ""
+    name: str = "time step"
+
+    @property
+    def title(self) -> str:
+        """Name and unit."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+    @property
+    def rate(self) -> float | None:
+        """Values per second, if the unit says so."""
+        seconds = SECONDS.get(self.unit, 0.0) * self.step
+        return 1 / seconds if seconds else None
+
+    def times(self, n_times: int) -> np.ndarray:
+        """Time of each value.
+
+        Parameters
+        ----------
+        n_times : int
+            Values of a series.
+
+        Returns
+        -------
+        ndarray of shape (n_times,)
+        """
+        return self.first + self.step * np.arange(n_times)
+
+
 class FileTable(NamedTuple):
     """What a file holds, and what it says about that.
 
@@ -257,6 +308,8 @@ class FileTable(NamedTuple):
         What was changed.
     shape : tuple of int
         Channels and times, if every row is a series.
+    time_axis : TimeAxis, optional
+        When the values of series were taken, if the file says so.
     numbers : ndarray of int, optional
         Number of each row in the file, from 1, where only some of them were read.
     roles, kinds : mapping of int to str
@@ -270,3 +323,4 @@ class FileTable(NamedTuple):
     numbers: np.ndarray | None = None
     roles: Mapping[int, str] = {}
     kinds: Mapping[int, str] = {}
+    time_axis: TimeAxis | None = None

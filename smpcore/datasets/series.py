@@ -19,15 +19,30 @@ from smpcore.datasets.columns import (
     cells,
     is_numeric,
     parsed_numbers,
+    read_times,
 )
 from smpcore.datasets.display_names import listed, plural, shown, with_rest
 from smpcore.datasets.limits import MAX_BYTES, MAX_SERIES_BYTES, check_bytes, check_size
-from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
+from smpcore.datasets.reading import (
+    SECONDS,
+    FileTable,
+    Reading,
+    ReadingOptions,
+    TimeAxis,
+)
 from smpcore.datasets.text import as_utf8, count_line_ends, first_word, lines
 from smpcore.errors import DatasetError
 
-#: A row for each sample, its channels and times, and what was changed.
-Table = tuple[pd.DataFrame, tuple[int, int], list[str]]
+
+class Table(NamedTuple):
+    """A row for each sample, its channels and times, and what was changed."""
+
+    frame: pd.DataFrame
+    shape: tuple[int, int]
+    notices: list[str]
+    time_axis: TimeAxis | None = None
+
+
 _TAGS = (
     *("@problemname", "@timestamps", "@missing", "@univariate", "@dimension"),
     *("@dimensions", "@equallength", "@serieslength", "@classlabel", "@targetlabel"),
@@ -70,12 +85,15 @@ def read_ts(source: BinaryIO, options: ReadingOptions) -> FileTable:
     header = _header(numbered)
     series, labels, lengths, n_values = [], [], [], 0
     names: dict[str | float, str | float] = {}  # so that equal labels are kept once
-    uneven = 0
+    uneven, axis = 0, None
     for number, line in numbered:
         line = line.strip()
         if not line or line.startswith(_COMMENTS):
             continue
         channels, label = _sample(line, number, header)
+        if header.stamped and axis is None:
+            stamps, is_date = _stamps(line.decode(), number, channels[0].size)
+            axis, _ = _time_axis("time", stamps, np.zeros(1, int), is_date)
         header = header._replace(n_channels=len(channels))
         longest = max(channel.size for channel in channels)
         uneven += any(c.size != longest and not np.isnan(c).all() for c in channels)
@@ -95,8 +113,8 @@ def read_ts(source: BinaryIO, options: ReadingOptions) -> FileTable:
     channels = [f"c{number}" for number in range(1, header.n_channels + 1)]
     column = pd.Series(labels, dtype=np.float64 if header.numbers else "str")
     column = column.rename("target" if header.numbers else "class")
-    frame, shape, notices = side_by_side(
-        series, channels, column, options.n_times, lengths
+    frame, shape, notices, axis = side_by_side(
+        series, channels, column, options.n_times, lengths, axis
     )
     if uneven:
         notices.append(
@@ -104,7 +122,7 @@ def read_ts(source: BinaryIO, options: ReadingOptions) -> FileTable:
             "same span of time, shorter ones were resampled linearly to the longest."
         )
     reading = Reading("ts", encoding=encoding, n_times=options.n_times)
-    return FileTable(frame, reading, notices, shape)
+    return FileTable(frame, reading, notices, shape, time_axis=axis)
 
 
 def _lines_of(source: BinaryIO) -> Iterator[bytes]:
@@ -237,11 +255,8 @@ def _refuse(number: int, words: str) -> NoReturn:
 
 def _without_stamps(part: str, number: int) -> str:
     """Values of (time,value) pairs whose times are equally spaced."""
-    pairs = re.findall(r"\(([^(),]*),([^(),]*)\)", part)
-    times = np.array([parse_cell(time) for time, _ in pairs])
-    if np.isnan(times).any():
-        dates = pd.to_datetime([time for time, _ in pairs], "coerce", format="ISO8601")
-        times = np.where(dates.isna(), np.nan, dates.as_unit("us").asi8)
+    pairs = _PAIRS.findall(part)
+    times, _ = _stamps(part, number)
     steps = np.diff(times)
     if not pairs or np.isnan(times).any() or not np.allclose(steps, steps[:1]):
         _refuse(
@@ -250,6 +265,54 @@ def _without_stamps(part: str, number: int) -> str:
             "values alone, or a long CSV table",
         )
     return ",".join(value for _, value in pairs)
+
+
+_PAIRS = re.compile(r"\(([^(),]*),([^(),]*)\)")
+
+
+def _stamps(part: str, number: int, most: int | None = None) -> tuple[np.ndarray, bool]:
+    """Times of (time,value) pairs, of dates in microseconds, and if they are dates."""
+    texts = [time for time, _ in _PAIRS.findall(part)[:most]]
+    times = np.array([parse_cell(time) for time in texts])
+    if not np.isnan(times).any():
+        return times, False
+    dates = pd.to_datetime(texts, "coerce", format="ISO8601")
+    return np.where(dates.isna(), np.nan, dates.as_unit("us").asi8), True
+
+
+#: A unit of time in the name of a column.
+_UNIT_BEHIND = re.compile(rf"(?i)(.*?)[ _.(\[]+({'|'.join(SECONDS)})[)\]]?")
+
+
+def _time_axis(
+    name: str, times: np.ndarray, starts: np.ndarray, is_date: bool
+) -> tuple[TimeAxis | None, list[str]]:
+    """When values of series were taken, each from its start, and what is odd with it.
+
+    Dates are in microseconds.
+    """
+    steps = np.delete(np.diff(times), starts[1:] - 1)
+    if not steps.size:
+        return None, []
+    odd = (
+        "Times are not evenly spaced: values are taken in their order, and the axis of "
+        "time has their median step."
+    )
+    notices = [] if np.allclose(steps, np.median(steps), rtol=0.01) else [odd]
+    step, first, unit = float(np.median(steps)), float(times[0]), ""
+    is_common = bool((times[starts] == first).all())
+    since = "" if is_common else " since the first value"
+    if is_date:
+        seconds = step / 1e6
+        spans = [span for span in ("days", "h", "min") if SECONDS[span] <= seconds]
+        unit = (spans or ["s"])[0]
+        step, name = seconds / SECONDS[unit], "time"
+        if is_common:
+            since = f" since {pd.Timestamp(first, unit='us'):%Y-%m-%d %H:%M}"
+    elif match := _UNIT_BEHIND.fullmatch(name[:200]):
+        name, unit = match[1], match[2]
+    first, step = first * (is_common and not is_date), float(f"{step:.12g}")
+    return TimeAxis(first, step, unit, f"{name}{since}"), notices
 
 
 def _values(part: str, number: int, channel: int) -> np.ndarray:
@@ -283,6 +346,7 @@ def side_by_side(
     rest: pd.Series | pd.DataFrame,
     n_times: int | None = None,
     lengths: list[int] | None = None,
+    axis: TimeAxis | None = None,
 ) -> Table:
     """Put series into one table, resampled to one length if they have several."""
     lengths = np.array(lengths or [sample.shape[1] for sample in series])
@@ -304,7 +368,10 @@ def side_by_side(
         )
     frame = pd.DataFrame(X.reshape(len(X), -1), columns=cells(channels, common))
     frame = pd.concat([frame, canonical_columns(pd.DataFrame(rest))], axis=1)
-    return frame, (len(channels), common), notices
+    if axis is not None and changed and common > 1:
+        step = axis.step * (float(np.median(lengths)) - 1) / (common - 1)
+        axis = axis._replace(step=step, name=f"{axis.name}, of the median length")
+    return Table(frame, (len(channels), common), notices, axis)
 
 
 def _check_times(n_times: int | None) -> None:
@@ -349,12 +416,111 @@ def is_row_per_series(frame: pd.DataFrame) -> bool:
     if X.shape[1] < _MANY:
         alike = max(spread.max(), np.ptp(means)) <= _MOST_OF_FEW * usual
     else:
-        steps, any_steps = (
-            np.nanmean(np.abs(np.diff(values, axis=1)))
-            for values in (X, np.random.default_rng(0).permutation(X, axis=1))
-        )
-        alike = spread.max() <= _MOST_SPREAD * usual and steps <= _SMOOTH * any_steps
+        alike = spread.max() <= _MOST_SPREAD * usual and _is_smooth(X)
     return bool(alike and (last % 1).any())
+
+
+def _is_smooth(X: np.ndarray) -> bool:
+    """Whether each value differs less from the next one than from any other."""
+    steps, any_steps = (
+        np.nanmean(np.abs(np.diff(values, axis=1)))
+        for values in (X, np.random.default_rng(0).permutation(X, axis=1))
+    )
+    return bool(steps <= _SMOOTH * any_steps)
+
+
+#: Fewer columns that are numbered are no series; channel, time and unit in their names.
+_FEWEST_TIMES, _MOST_OTHERS = 8, 5
+_TIMED = re.compile(r"(.*?)[ _.:-]*t?(\d+(?:\.\d+)?) ?_?(ms|s|min|h)?", re.DOTALL)
+#: Names of the columns of sample and time in long tables, the surest first.
+_SAMPLES = r"sample|series|.*[_ ]?id|subject|trial|recording|record|segment|case|unit"
+_TIMES = r"time.*|t|.*[_ ]time|date.*|timestamp.*|step|frame|seconds?|ms|.*[_ ]date"
+
+
+def _columns_in_time(frame: pd.DataFrame) -> dict[str, dict[tuple[float, str], str]]:
+    """Of a table with a row per series: channel -> (time, unit) -> column.
+
+    Empty if its columns are not numbered alike for all channels.
+    """
+    channels: dict[str, dict[tuple[float, str], str]] = {}
+    for name in frame:
+        match = _TIMED.fullmatch(str(name)[:200])
+        if match and is_numeric(frame[name]):
+            at = channels.setdefault(match[1] or "value", {})
+            at[float(match[2]), match[3] or ""] = name
+    channels = {c: at for c, at in channels.items() if len(at) >= _FEWEST_TIMES}
+    times = {tuple(sorted(at)) for at in channels.values()}
+    n_others = frame.shape[1] - sum(map(len, channels.values()))
+    return channels if len(times) == 1 and 1 <= n_others <= _MOST_OTHERS else {}
+
+
+def guess_series(frame: pd.DataFrame) -> str | tuple[str, str, str] | None:
+    """How a table may be read as series, if its columns look like that.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        As it was read.
+
+    Returns
+    -------
+    "wide", (str, str, str) or None
+        What `ReadingOptions.series` takes: a row per series with a column for each
+        channel and time, whose values are near the next ones; or the columns of
+        sample, time and label, which is the same for all rows of a sample.
+    """
+    if channels := _columns_in_time(frame):
+        some = frame.iloc[:500]
+        parts = [some[[at[t] for t in sorted(at)]] for at in channels.values()]
+        return (
+            "wide" if all(_is_smooth(part.to_numpy(float)) for part in parts) else None
+        )
+    names = list(frame)
+    for sample, time in (
+        (a, b)
+        for a in (n for n in names if re.fullmatch(_SAMPLES, n.lower()))
+        for b in (n for n in names if re.fullmatch(_TIMES, n.lower()))
+    ):
+        of = [n for n in names if _CHANNEL.fullmatch(n)]
+        keys = [sample, time, *(n for n in of if n != time)]
+        n_samples = frame[sample].nunique()
+        if sample == time or not 2 <= n_samples <= len(frame) / 3:
+            continue
+        if frame[keys].isna().any(axis=None) or frame.duplicated(keys).any():
+            continue
+        per_sample = frame.groupby(sample).nunique(dropna=False).max()
+        steady = [n for n in names if n not in keys and per_sample[n] == 1]
+        steady = [n for n in steady if 1 < frame[n].nunique() < n_samples] or steady
+        named = [name for name in steady if _LABELS.fullmatch(name)]
+        if steady and len(names) > len(keys) + 1:
+            return sample, time, (named or steady)[-1]
+    return None
+
+
+def from_wide(frame: pd.DataFrame, n_times: int | None) -> Table:
+    """Series in a row each, with a column for each channel and time, and a label."""
+    channels = _columns_in_time(frame)
+    if not channels:
+        raise DatasetError(
+            "A wide table of series should have the same times of each channel in the "
+            "names of its columns (x_1, x_2, ...; y_1, y_2, ...), and a label; name "
+            "them so, or read the file as a table."
+        )
+    stamps = sorted(next(iter(channels.values())))
+    columns = [at[stamp] for at in channels.values() for stamp in stamps]
+    X = frame[columns].to_numpy(np.float64).reshape(len(frame), len(channels), -1)
+    rest = frame.drop(columns=columns)
+    label = ([n for n in rest if _LABELS.fullmatch(str(n))] or list(rest))[-1]
+    rest = rest[[*(n for n in rest if n != label), label]].reset_index(drop=True)
+    times, units = np.array([t for t, _ in stamps]), {unit for _, unit in stamps}
+    axis, notices = _time_axis("time", times, np.zeros(1, int), False)
+    if len(units) == 1 and axis:
+        axis = axis._replace(unit=units.pop())
+    if axis and not axis.unit and axis.step == 1 and axis.first in (0, 1):
+        axis = None  # columns that are counted
+    series = [without_end(sample) for sample in X]
+    made = side_by_side(series, list(channels), rest, n_times, axis=axis)
+    return made._replace(notices=[*made.notices, *notices])
 
 
 def from_rows(frame: pd.DataFrame, n_times: int | None) -> Table:
@@ -367,12 +533,12 @@ def from_rows(frame: pd.DataFrame, n_times: int | None) -> Table:
     X = frame.iloc[:, 1:].to_numpy(np.float64)
     label = as_text(frame.iloc[:, 0]).rename("class")
     series = [without_end(row[None]) for row in X]
-    frame, shape, notices = side_by_side(series, ["c1"], label, n_times)
+    frame, shape, notices, _ = side_by_side(series, ["c1"], label, n_times)
     words = (
         "Without names, and with a label before numbers of one scale: each row is read "
         "as one series, as in the UCR archive; choose 0 rows of names to have a table."
     )
-    return frame, shape, [words, *notices]
+    return Table(frame, shape, [words, *notices])
 
 
 def from_long(
@@ -392,8 +558,12 @@ def from_long(
 
     for name in (sample, time, label):
         _require(frame[name].isna(), where, f"has nothing in the column {shown(name)}")
+    stamps = read_times(frame[time])
+    frame = frame.assign(**{time: stamps})
+    frame, channels, lines = _channels_beside(frame, (sample, time, label), lines)
     X = np.empty((1 + len(channels), len(frame)))
-    for row, name in zip(X, (time, *channels), strict=True):
+    X[0] = frame[time]
+    for row, name in zip(X[1:], channels, strict=True):
         row[:] = parsed_numbers(frame[name])
         words = f"holds text in the column {shown(name)}, which should hold numbers"
         _require(np.isnan(row) & frame[name].notna(), where, words)
@@ -401,8 +571,25 @@ def from_long(
     order = np.lexsort((X[0], codes))
     codes, (times, *values) = codes[order], X[:, order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    _check_samples(frame[[sample, label]], order, codes, times, where)
+    series = np.split(np.array(values), starts[1:], axis=1)
+    column = frame[label].iloc[order[starts]].reset_index(drop=True)
+    axis, notices = _time_axis(time, times, starts, stamps.dtype.kind == "i")
+    made = side_by_side(series, channels, column, n_times, axis=axis)
+    return made._replace(notices=[*made.notices, *notices])
+
+
+def _check_samples(
+    frame: pd.DataFrame,
+    order: np.ndarray,
+    codes: np.ndarray,
+    times: np.ndarray,
+    where: Callable[[np.ndarray], str],
+) -> None:
+    """Refuse a sample with a time twice, or with two labels."""
     again = np.append(False, (codes[1:] == codes[:-1]) & (times[1:] == times[:-1]))
-    labels, _ = pd.factorize(frame[label])
+    labels, _ = pd.factorize(frame.iloc[:, 1])
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
     first_labels = labels[order][starts][codes]
     for wrong, words in (
         (again, "has a time that its sample already has"),
@@ -412,11 +599,39 @@ def from_long(
         ),
     ):
         bad = np.sort(order[wrong])
-        name = shown(frame[sample].iloc[bad[0]]) if bad.size else ""
+        name = shown(frame.iloc[bad[0], 0]) if bad.size else ""
         _require(np.isin(np.arange(len(frame)), bad), where, f"{words} ({name})")
-    series = np.split(np.array(values), starts[1:], axis=1)
-    column = frame[label].iloc[order[starts]].reset_index(drop=True)
-    return side_by_side(series, channels, column, n_times)
+
+
+#: Names of a column that says which channel a row's only value is of.
+_CHANNEL = re.compile(r"(?i)(channel|variable|sensor|axis|dim|dimension|signal)s?")
+
+
+def _channels_beside(
+    frame: pd.DataFrame, roles: tuple[str, ...], lines: np.ndarray
+) -> tuple[pd.DataFrame, list[str], np.ndarray]:
+    """Where a column names the channel of a row's value, a column for each channel."""
+    channels = [name for name in frame if name not in roles]
+    of = [n for n in channels if _CHANNEL.fullmatch(n) or not is_numeric(frame[n])]
+    if len(channels) != 2 or not of or (len(of) > 1 and not _CHANNEL.fullmatch(of[0])):
+        return frame, channels, lines
+    (value,) = [name for name in channels if name != of[0]]
+    if (
+        not frame.duplicated(list(roles[:2])).any()
+        or frame[of[0]].isna().any()
+        or frame.duplicated([*roles[:2], of[0]]).any()
+    ):
+        return frame, channels, lines  # what is wrong is said of the table as it is
+    places = frame.groupby(list(roles), sort=False).ngroup().to_numpy()
+    _, first = np.unique(places, return_index=True)
+    beside = frame.iloc[first][list(roles)].reset_index(drop=True)
+    values, names = parsed_numbers(frame[value]), as_text(frame[of[0]])
+    for name in names.unique():
+        is_of = (names == name).to_numpy()
+        column = np.full(len(first), np.nan)
+        column[places[is_of]] = values[is_of]
+        beside[name] = column
+    return beside, list(names.unique()), lines[first]
 
 
 def long_roles(names: list[str]) -> tuple[str, str, str]:

@@ -46,6 +46,7 @@ from smpcore.datasets.roles import Origin, apply_roles, guess_kinds, guess_roles
 from smpcore.datasets.series import (
     from_long,
     from_rows,
+    from_wide,
     is_row_per_series,
     is_ts,
     long_roles,
@@ -173,6 +174,7 @@ def read_table(
         private=True,
         reading=reading,
         sample_shape=table.shape,
+        time_axis=table.time_axis,
         numbers=table.numbers,
     )
 
@@ -392,16 +394,18 @@ def _read_content(data: bytes, filename: str, options: ReadingOptions) -> FileTa
         series = "rows" if is_row_per_series(table.frame) else False
     if table.shape or not series:
         return table
-    if series == "rows":
-        frame, shape, changes = from_rows(table.frame, n_times)
+    if isinstance(series, str):
+        made = (from_wide if series == "wide" else from_rows)(table.frame, n_times)
     else:
         series = long_roles(list(table.frame)) if series is True else tuple(series)
         numbers = _line_numbers(data, table.reading, len(table.frame))
-        frame, shape, changes = from_long(table.frame, numbers, n_times, series)
+        made = from_long(table.frame, numbers, n_times, series)
     reading = replace(table.reading, series=series, n_times=n_times)
-    return _named(
-        FileTable(frame, reading, [*table.notices, *changes], shape), filename
-    )
+    notices = [*table.notices, *made.notices]
+    others = range(made.shape[0] * made.shape[1], made.frame.shape[1] - 1)
+    roles = dict.fromkeys(others, "ignore")
+    read = FileTable(made.frame, reading, notices, made.shape, roles=roles)
+    return _named(read._replace(time_axis=made.time_axis), filename)
 
 
 def _named(table: FileTable, filename: str) -> FileTable:

@@ -1,5 +1,6 @@
 """Why a model answers as it does, and what its prototypes are."""
 
+from smpcore.explain.alignment import aligns_series, warping_path
 from smpcore.explain.case import Case, CaseExplainer, doubts, single_column_changes
 from smpcore.explain.contributions import (
     Contributions,

@@ -50,7 +50,6 @@ from smpcore.figures.performance import (
 )
 from smpcore.figures.portraits import (
     OUTSIDE,
-    channels,
     columns_beside,
     densities,
     embeddings,
@@ -63,7 +62,7 @@ from smpcore.figures.reported import (
     critical_difference,
     reported_measured,
 )
-from smpcore.figures.series import series
+from smpcore.figures.series import Spread, aligned, channels, series, spreads, time_axis
 from smpcore.figures.tradeoff import tradeoff
 from smpcore.figures.views import (
     Raster,

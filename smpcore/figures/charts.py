@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.colors import GREY, OKABE_ITO, class_color
+from smpcore.colors import GREY, OKABE_ITO, class_color, translucent
 from smpcore.datasets import Dataset, Split
 from smpcore.datasets.display_names import plain_number, shorten_name
 from smpcore.model import History
@@ -67,6 +67,27 @@ def layout(figure: go.Figure, height: int, *titles: str) -> go.Figure:
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         height=height,
         barmode="stack",
+    )
+
+
+def legend_above_titles(figure: go.Figure, height: int) -> go.Figure:
+    """Give panels a legend that has its place above their titles, not over them."""
+    return layout(figure, height).update_layout(legend_y=1 + 28 / (height - 70))
+
+
+def band(
+    figure: go.Figure, x: object, low: object, high: object, color: str, **more: object
+) -> None:
+    """A pale band between two lines."""
+    figure.add_scatter(
+        x=np.concatenate([x, np.flip(x)]),
+        y=np.concatenate([high, np.flip(low)]),
+        fill="toself",
+        fillcolor=translucent(color, 0.2),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        **more,
     )
 
 

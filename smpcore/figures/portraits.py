@@ -101,56 +101,6 @@ def picture(
     )
 
 
-def channels(
-    rows: np.ndarray,
-    shape: tuple[int, ...],
-    titles: Sequence[str],
-    names: Sequence[str] = (),
-    of_class: Sequence[int] | None = None,
-    values: str = "value",
-) -> go.Figure:
-    """Series, one small chart per channel.
-
-    The shape, (n_channels, n_times), says how the features of a row are divided;
-    channels without names are numbered. Rows of one class have its colour and differ
-    in their dashes; without classes both differ. Values say what a row is made of.
-    """
-    styles = [charts.line_style(i) for i in range(len(rows))]
-    if of_class is not None:
-        turns = [list(of_class[:i]).count(c) for i, c in enumerate(of_class)]
-        styles = [charts.class_line(c, n) for c, n in zip(of_class, turns, strict=True)]
-    n_channels = shape[0]
-    across = min(3, n_channels)
-    down = -(-n_channels // across)
-    numbered = [f"channel {c + 1}" for c in range(n_channels)]
-    named = [charts.words(name) for name in names] or numbered
-    figure = make_subplots(down, across, subplot_titles=named, shared_xaxes=True)
-    for i, (row, title) in enumerate(zip(rows, titles, strict=True)):
-        for c, line in enumerate(np.reshape(row, shape)):
-            figure.add_scatter(
-                x=np.arange(1, line.size + 1),
-                y=line,
-                name=charts.words(title),
-                legendgroup=str(i),
-                showlegend=c == 0,
-                line=styles[i],
-                row=c // across + 1,
-                col=c % across + 1,
-            )
-    _edge_titles(figure, down, across, "time step", values)
-    return charts.layout(figure, 60 + 130 * down).update_layout(legend_y=1.08)
-
-
-def _edge_titles(
-    figure: go.Figure, down: int, across: int, x_title: str, y_title: str
-) -> None:
-    """Titles of a grid of panels: below its lowest row, left of its first column."""
-    for col in range(1, across + 1):
-        figure.update_xaxes(title_text=x_title, row=down, col=col)
-    for row in range(1, down + 1):
-        figure.update_yaxes(title_text=y_title, row=row, col=1)
-
-
 def signed_bars(
     values: np.ndarray,
     names: Sequence[str],
@@ -274,8 +224,9 @@ def embeddings(
             charts.marks(
                 figure, points[y_encoded == c, :2], charts.words(label), style, **more
             )
-    _edge_titles(figure, 1, 2, "first principal axis", "second principal axis")
-    return charts.layout(figure, 380).update_layout(legend_y=1.12)
+    figure.update_xaxes(title_text="first principal axis")
+    figure.update_yaxes(title_text="second principal axis", col=1)
+    return charts.legend_above_titles(figure, 380)
 
 
 def recovery(

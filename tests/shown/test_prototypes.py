@@ -1,5 +1,6 @@
 """Every number of the page Prototypes against an independent value."""
 
+import functools
 import json
 import re
 from dataclasses import replace
@@ -10,9 +11,10 @@ from scipy.spatial.distance import cdist
 from statsmodels.stats.proportion import proportion_confint
 
 from pages.prototypes import stability
-from smpcore import METHODS, SMPClassifier
+from pages.state.host import resolve
+from smpcore import METHODS, SMPClassifier, load_dataset
 from smpcore.evaluation import Stability
-from tests.app import kernels, opened, sound, until
+from tests.app import kernels, opened, session_of, sound, until, words
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import link
@@ -35,6 +37,38 @@ def test_shares_of_refits_that_recover_a_prototype():
         expected = hits / 40, *proportion_confint(hits, 40, method="wilson")
         shown = line.value, line.low, line.high
         np.testing.assert_allclose(shown, 100 * np.array(expected), rtol=1e-6)
+
+
+def furthest_pair(a, b, sigma):
+    """By how many steps the best alignment of two series differs, by recursion."""
+    e = np.exp(-(np.subtract.outer(a, b) ** 2) / (2 * sigma**2))
+    factor = e / (2 - e)
+
+    @functools.cache
+    def best(i, j):
+        before = [(i - 1, j - 1), (i - 1, j), (i, j - 1)]
+        parts = [best(*pair) for pair in before if min(pair) >= 0]
+        product, most = max(parts, default=(1.0, 0))
+        return product * factor[i, j], max(most, abs(i - j))
+
+    return best(len(a) - 1, len(b) - 1)[1]
+
+
+def test_the_alignment_of_a_near_row_with_the_heaviest_case():
+    small = {"d.n_samples": "40", "d.n_times": "20", "method": "imkpl"}
+    query = {"data": "series", "kernels": "gak", "n_prototypes": "2"} | small
+    page = opened(query, "prototypes.py", "One by one")
+    sound(page.selectbox(key="aligned_channel").select_index(4).run())
+    model = resolve(session_of(page).choice).model()
+    number = int(page.selectbox(key="aligned_row").options[0].split()[-1])
+    frame = load_dataset("series", n_samples=40, n_times=20).frame
+    row = frame.iloc[number - 1, 80:100].to_numpy(float)
+    weights = np.abs(model.mixing[:, 0])
+    case = (model.anchors * model.scale + model.center)[weights.argmax(), 80:100]
+    most = furthest_pair(case, row, model.similarity.widths[4])
+    assert f"Paired values are up to {most} steps apart" in words(page)
+    share = 100 * weights.max() / weights.sum()
+    assert f"The case has {share:.3g} % of the prototype's weight" in words(page)
 
 
 def section(fit, name, **more):

@@ -16,7 +16,7 @@ from smpcore import (
     read_table,
     split,
 )
-from smpcore.datasets import make_dataset
+from smpcore.datasets import TimeAxis, make_dataset
 from smpcore.evaluation import RegressionScores
 from smpcore.figures.charts import class_mark, log_axis
 from smpcore.model import History
@@ -497,6 +497,7 @@ def test_channels_and_embeddings_draw_every_row():
     names = ["x", NASTY, "z"]
     figure = figures.channels(rows, (3, 4), ["a", NASTY], names)
     assert len(figure.data) == 6
+    assert figure.layout.yaxis.title.text == "weight"  # without spreads
     assert figure.layout.annotations[2].text == "z"
     assert "<img" not in figure.to_json().replace("\\u003c", "<")
     np.testing.assert_array_equal(figure.data[5].y, rows[1, 8:])
@@ -504,6 +505,38 @@ def test_channels_and_embeddings_draw_every_row():
     codes, classes = np.array([0, 1, 0, 1, 1]), np.array(["a", "b"])
     figure = figures.embeddings(points, -points, codes, classes)
     assert sum(len(trace.x) for trace in figure.data) == 10
+
+
+def test_behind_series_lie_mean_and_spread_of_their_class_in_the_files_time():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 12)), np.arange(20) % 3
+    X[:, 8:] = 0.1 + 0.2  # a mean of these differs from them by rounding
+    axis = TimeAxis(5.0, 0.5, "s", "time")
+    style = ["x [g]", "y [g]", "z"], [2], axis, figures.spreads(X, y)
+    figure = figures.channels(X[2:3], (3, 4), ["a"], *style)
+    band, mean, *_ = figure.data
+    part = X[2::3, :4]
+    np.testing.assert_allclose(mean.y, part.sum(axis=0) / len(part))
+    deviation = np.sqrt(((part - mean.y) ** 2).sum(axis=0) / len(part))
+    outline = [*(mean.y + deviation), *(mean.y - deviation)[::-1]]
+    np.testing.assert_allclose(sorted(band.y), sorted(outline))
+    np.testing.assert_array_equal(figure.data[-1].x, [5.0, 5.5, 6.0, 6.5])
+    assert figure.layout.xaxis3.title.text == "time [s]"
+    assert figure.layout.yaxis2.matches == "y" and figure.layout.yaxis3.matches is None
+    constant = [v for trace in figure.data[-5:] if trace.yaxis == "y3" for v in trace.y]
+    assert len({float(v) for v in constant}) == 1
+
+
+def test_aligned_series_have_lines_between_paired_steps():
+    a, b = np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.0, 2.0])
+    path = np.array([[0, 0], [0, 1], [1, 1], [2, 2]])
+    axis = TimeAxis(0.0, 0.5, "s", "time")
+    figure = figures.aligned((a, b), path, ["a", "b"], axis, "x")
+    lines = np.reshape(figure.data[0].x, (-1, 3))[:, :2]
+    np.testing.assert_array_equal(lines, path / 2)
+    lower = np.asarray(figure.data[2].y)
+    np.testing.assert_allclose(lower - lower[0], b)
+    assert list(figure.layout.yaxis.ticktext) == ["0", "2", "0", "2"]
 
 
 def test_no_two_of_many_classes_look_alike():

@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 from smpcore.datasets import (
     MAX_ROWS,
+    guess_series,
     limits,
     load_dataset,
     prepare,
@@ -174,6 +175,82 @@ def test_long_tables_of_other_kinds():
     file = parquet(pd.read_csv(io.StringIO(LONG), na_values="?"))
     data = read_table(file, "t.parquet", series=True)
     np.testing.assert_array_equal(values(data), plain)
+
+
+def walks(n_samples=12, n_times=20):
+    """Two channels of each sample, evenly spaced in time, as numbers per sample."""
+    rng = np.random.default_rng(0)
+    return np.cumsum(rng.normal(size=(n_samples, 2, n_times)), axis=2)
+
+
+def long_walks(times, rows=slice(None)):
+    X = walks(n_times=len(times))
+    parts = [
+        pd.DataFrame({"patient_id": f"p{i}", "when": times, "a [g]": a, "b [g]": b})
+        .assign(group="xy"[i % 2])
+        .iloc[rows]
+        for i, (a, b) in enumerate(X)
+    ]
+    return pd.concat(parts)
+
+
+TIMES = {
+    "time_ms": (np.arange(20) * 20 + 40, (40.0, 20.0, "ms", "time"), 50.0),
+    "timestamp": (
+        pd.date_range("2024-03-01", periods=20, freq="10min"),
+        (0.0, 10.0, "min", "time since 2024-03-01 00:00"),
+        1 / 600,
+    ),
+    "t": (np.arange(20) / 50, (0.0, 0.02, "", "t"), None),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_a_long_table_is_recognised_with_its_own_time(name):
+    times, axis, rate = TIMES[name]
+    frame = long_walks(times).rename(columns={"when": name})
+    melted = frame.melt(["patient_id", name, "group"], var_name="channel")
+    for table in (frame, melted):
+        data = table.to_csv(index=False).encode()
+        as_table = read_table(data, "t.csv")
+        series = guess_series(as_table.whole)
+        assert series == ("patient_id", name, "group")
+        dataset = read_table(data, "t.csv", series=series)
+        assert dataset.time_axis == axis and dataset.channels == ["a [g]", "b [g]"]
+        assert dataset.time_axis.rate == (rate and pytest.approx(rate))
+        np.testing.assert_allclose(values(dataset), walks())
+
+
+def test_times_that_are_uneven_or_of_other_lengths_are_said():
+    frame = long_walks(np.arange(20) ** 2.0)
+    data = frame.to_csv(index=False).encode()
+    dataset = read_table(data, "t.csv", series=("patient_id", "when", "group"))
+    assert said(dataset, "Times are not evenly spaced")
+    frame = long_walks(np.arange(20.0))
+    shorter = frame[(frame["patient_id"] != "p0") | (frame["when"] < 10)]
+    data = shorter.to_csv(index=False).encode()
+    dataset = read_table(data, "t.csv", series=("patient_id", "when", "group"))
+    assert dataset.time_axis.title == "when, of the median length"
+    assert said(dataset, "10 to 20 values in time")
+
+
+def test_a_wide_table_is_recognised():
+    columns = [f"{c}_{0.02 * t:.2f}" for c in "ab" for t in range(20)]
+    frame = pd.DataFrame(walks().reshape(12, -1), columns=columns)
+    mixed = frame[[*columns[::2], *columns[1::2]]]
+    table = mixed.assign(id=range(12), kind=[*"xy"] * 6)
+    assert guess_series(table) == "wide"
+    dataset = read_table(table.to_csv(index=False).encode(), "t.csv", series="wide")
+    np.testing.assert_allclose(values(dataset), walks())
+    assert dataset.time_axis == (0.0, 0.02, "", "time")
+    assert (dataset.target, dataset.roles["id"]) == ("kind", "ignore")
+    rough = np.random.default_rng(0).permutation(frame.to_numpy(), axis=1)
+    assert (
+        guess_series(table.assign(**dict(zip(columns, rough.T, strict=True)))) is None
+    )
+    with refused("same times of each channel"):
+        read_table(LONG.encode(), "t.csv", series="wide")
+    assert guess_series(load_dataset("breast_cancer").frame) is None
 
 
 def test_a_table_with_such_columns_stays_a_table_unless_asked():
