@@ -21,6 +21,7 @@ from smpcore.datasets import (
     find_structure,
     late_columns,
     matrix_of,
+    row_titles,
     used_matrices,
     weight_columns,
 )
@@ -181,10 +182,10 @@ def map_of(dataset: Dataset, division: Split) -> None:
     if len(rows) > MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
     K = matrix_of(dataset, name)[np.ix_(rows, rows)]
-    figure = figures.similarity_map(K, dataset.y[rows], dataset.row_numbers(rows))
+    figure = figures.similarity_map(K, dataset.y[rows], row_titles(dataset, rows))
     words = f"Similarities of {len(rows):,} rows by {short_label(name)}"
     st.plotly_chart(figure, key="similarity_map", alt=words)
-    st.caption(f"{words}, sorted by {short_label(dataset.target)}.")
+    st.caption(f"{words}, sorted by {short_label(dataset.target)}, then by cluster.")
 
 
 _CHARTS = {

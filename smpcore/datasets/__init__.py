@@ -63,6 +63,7 @@ from smpcore.datasets.matrices import (
     read_kernels,
     read_matrices,
     read_similarities,
+    row_titles,
     used_matrices,
 )
 from smpcore.datasets.named_roles import late_columns, weight_columns

@@ -515,6 +515,27 @@ def matrix_of(dataset: Dataset, name: str) -> np.ndarray:
     return dataset.frame[columns].to_numpy(np.float64)
 
 
+def row_titles(dataset: Dataset, places: np.ndarray) -> list[str]:
+    """How rows are called: by the names that came with matrices, else by number.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of matrices, or a table.
+    places : ndarray of int, shape (n_rows,)
+        Positions of rows.
+
+    Returns
+    -------
+    list of str
+    """
+    titles = [f"row {number}" for number in dataset.row_numbers(places)]
+    if not dataset.matrices or _NAME not in dataset.roles:
+        return titles
+    names = dataset.frame[_NAME].iloc[places]
+    return [f"{name}, {title}" for name, title in zip(names, titles, strict=True)]
+
+
 def _check_size(n_matrices: int, n_rows: int, n: int) -> None:
     width = n * n_matrices
     if width > MAX_COLUMNS or n_rows * width > MAX_CELLS:

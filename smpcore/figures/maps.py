@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
 from smpcore.colors import GREY, NEGATIVE, POSITIVE
 from smpcore.figures.charts import class_mark, marks, words
@@ -162,13 +165,21 @@ def _window(figure: go.Figure, view: View) -> go.Figure:
     )
 
 
-def similarity_map(K: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> go.Figure:
+def similarity_map(
+    K: np.ndarray, labels: np.ndarray, titles: Sequence[str]
+) -> go.Figure:
     """A matrix of similarities as a map, rows of one label beside each other.
 
-    Lines part those of different labels, but for very many; rows have numbers.
+    Within a label similar rows are neighbours, in the order of the leaves of average
+    linkage. Lines part those of different labels, but for very many.
     """
-    order = np.argsort(labels, kind="stable")
-    names = [f"row {rows[i]} ({words(labels[i])})" for i in order]
+    order = np.concatenate(
+        [
+            part[_leaves(K[np.ix_(part, part)])]
+            for part in (np.flatnonzero(labels == one) for one in np.unique(labels))
+        ]
+    )
+    names = [f"{words(titles[i])} ({words(labels[i])})" for i in order]
     heat = go.Heatmap(
         z=K[np.ix_(order, order)],
         colorscale="Cividis",
@@ -186,3 +197,14 @@ def similarity_map(K: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> go.Fi
     figure.update_yaxes(**axis, autorange="reversed", scaleanchor="x")
     figure.update_layout(height=420, margin={"l": 10, "r": 10, "t": 10, "b": 10})
     return figure
+
+
+def _leaves(K: np.ndarray) -> np.ndarray:
+    """Order of rows by average linkage of their distances in feature space."""
+    if len(K) < 3:
+        return np.arange(len(K))
+    K = (K + K.T) / 2
+    square = np.add.outer(K.diagonal(), K.diagonal()) - 2 * K
+    apart = np.sqrt(np.maximum(square, 0.0))
+    np.fill_diagonal(apart, 0.0)
+    return leaves_list(linkage(squareform(apart, checks=False), "average"))

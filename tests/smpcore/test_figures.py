@@ -182,13 +182,17 @@ def test_similarities_that_are_no_kernel_have_a_plane_too():
     assert (np.diff(order) > 0).all() or (np.diff(order) < 0).all()
 
 
-def test_a_map_of_similarities_is_sorted_by_label():
-    K = np.arange(9.0).reshape(3, 3)
-    figure = figures.similarity_map(
-        K, np.array(["b", "<i>a", "b"]), np.array([4, 5, 6])
-    )
+def test_a_map_of_similarities_is_sorted_by_label_and_cluster():
+    K, labels = np.arange(9.0).reshape(3, 3), np.array(["b", "<i>a", "b"])
+    figure = figures.similarity_map(K, labels, ["row 4", "P53, row 5", "row 6"])
     assert figure.data[0].z.tolist() == [[4, 3, 5], [1, 0, 2], [7, 6, 8]]
-    assert figure.data[0].customdata[0][0] == "row 5 (&lt;i>a)"
+    assert figure.data[0].customdata[0][0] == "P53, row 5 (&lt;i>a)"
+    x = np.array([0.0, 5.0, 0.1, 5.1, 0.2, 5.2])
+    near = np.exp(-((x[:, None] - x) ** 2))
+    titles = [f"{v}" for v in x]
+    rows = figures.similarity_map(near, np.repeat("a", 6), titles).data[0].customdata[0]
+    sides = [float(name.split()[0]) > 1 for name in rows]
+    assert sides in ([False] * 3 + [True] * 3, [True] * 3 + [False] * 3)
 
 
 @pytest.mark.parametrize("key", ["iris", "digits", "breast_cancer"])
