@@ -143,7 +143,7 @@ def channels(
             figure.add_scatter(
                 x=times,
                 y=line,
-                name=words(title, 24),
+                name=words(title),
                 legendgroup=str(i),
                 showlegend=c == 0,
                 line=styles[i],
