@@ -94,7 +94,7 @@ def kept_table(token: str):
     return table_store._tables._owned.get("", {}).get(token)
 
 
-_TYPES = re.compile(rb"\bnp\.\w+\(")
+_TYPES = re.compile(rb"\bnp\.(float|u?int|bool|str)\w*\(")
 
 
 def sound(page: AppTest) -> AppTest:
