@@ -92,6 +92,7 @@ HOUSE = {
         "smpcore.model",
         "smpcore.datasets.cells",
         "smpcore.datasets.columns",
+        "smpcore.datasets.biquads",
         "smpcore.datasets.series_features",
         "smpcore.errors",
         "smpcore.similarity",

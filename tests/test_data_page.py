@@ -209,6 +209,14 @@ def test_features_of_bundled_series_make_a_copy_beside_the_own_table():
     assert [step.features for step in copy.feature_steps] == [("mean", "band 4")] * 9
     assert len(copy.feature_columns) == 18 and kept_table(own)
     assert "One count of each channel: c1" in said(page)
+    (box,) = [one for one in page.multiselect if "Filters" in one.label]
+    sound(box.set_value(["high-pass 2", "low-pass 1"]).run())
+    steps = kept_table(choice(page).token).value.dataset.feature_steps
+    assert {step.filters for step in steps} == {("high-pass 2", "low-pass 1")}
+    assert "limit cycles among it: high-pass 2 0.00" in said(page)
+    (box,) = [one for one in page.multiselect if "Features" in one.label]
+    sound(box.set_value([]).run())  # samples again, without any filter
+    assert not kept_table(choice(page).token).value.dataset.feature_steps
 
 
 def test_a_long_table_becomes_series_and_its_python_reads_the_same():

@@ -22,7 +22,9 @@ from smpcore.datasets import (
     Role,
     Split,
     TimeAxis,
+    biquad,
     feature_names,
+    filter_names,
     image_shapes,
     image_words,
     plain_number,
@@ -40,6 +42,14 @@ _HELP = (
     "it, which is yours. A band is the strength around so many cycles per series, by "
     "Goertzel's recursion; a correlation is with the next channel, jerk the mean size "
     "of the change from sample to sample."
+)
+
+
+_FILTERS_HELP = (
+    "Each is a Butterworth filter of order 2, a biquad in whole numbers, one after the "
+    "other; c cycles per series pass at half their power. It begins anew with each "
+    "series, as if its first sample had been there forever: a high-pass takes gravity "
+    "out."
 )
 
 
@@ -230,14 +240,42 @@ def features_of_series(dataset: Dataset, division: Split) -> None:
     )
     noted(st.error, _PROBLEM, dataset.digest)
     if steps:
+        _filters(dataset, division)
         counts = ", ".join(
             f"{step.channel} {plain_number(step.count, 6)}" for step in steps
         )
         message(st.caption, f"One count of each channel: {counts}.")
 
 
+def _filters(dataset: Dataset, division: Split) -> None:
+    """Let the visitor choose what all channels pass before their features."""
+    step = dataset.feature_steps[0]
+    st.multiselect(
+        "Filters before the features",
+        filter_names(step.n_times),
+        [*step.filters],
+        key=f"filters_{_features_key(dataset)}",
+        placeholder="None",
+        help=_FILTERS_HELP,
+        on_change=_features_changed,
+        args=(dataset, division),
+    )
+    rounding = [
+        f"{name} {plain_number(biquad(name, step.n_times).most_rounding, 2)}"
+        for name in step.filters
+    ]
+    if rounding:
+        st.caption(
+            "All poles of the filters are inside the unit circle, with their rounded "
+            "coefficients. Counts that rounding adds at most, limit cycles among it: "
+            f"{', '.join(rounding)}."
+        )
+
+
 def _features_changed(dataset: Dataset, division: Split) -> None:
-    names = tuple(st.session_state[_features_key(dataset)])
+    key = _features_key(dataset)
+    names = tuple(st.session_state[key])
+    filters = tuple(st.session_state.get(f"filters_{key}", ()))
     steps = dataset.feature_steps
     if not steps:
         n_times = dataset.sample_shape[1]
@@ -251,8 +289,9 @@ def _features_changed(dataset: Dataset, division: Split) -> None:
             )
             for columns in samples
         ]
-    cleaning = [replace(step, features=names) for step in steps] if names else []
+    cleaning = [replace(step, features=names, filters=filters) for step in steps]
     role = "ignore" if names else "feature"
+    cleaning = cleaning if names else []
     roles = {column: role for step in steps for column in step.samples}
     try:
         changed = dataset.with_roles(roles, cleaning=cleaning)

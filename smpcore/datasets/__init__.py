@@ -1,5 +1,6 @@
 """Data: tables with roles, their split into parts, and their preparation."""
 
+from smpcore.datasets.biquads import biquad, filter_names
 from smpcore.datasets.bundled import list_datasets, load_dataset
 from smpcore.datasets.cleaning import (
     CleaningStep,

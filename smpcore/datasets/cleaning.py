@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.biquads import filter_names
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import (
     DateUse,
@@ -34,7 +35,7 @@ from smpcore.datasets.display_names import (
     with_rest,
 )
 from smpcore.datasets.notation import DECIMALS, Notation, in_unit, number_of, parse_pair
-from smpcore.datasets.series_features import feature_names, series_features
+from smpcore.datasets.series_features import Channel, feature_names, series_features
 from smpcore.errors import DatasetError
 
 #: The level of a category that stands for a missing value.
@@ -98,6 +99,8 @@ class CleaningStep:
         Samples of the channel.
     count : float
         Value of one count of its samples.
+    filters : tuple of str
+        What its samples pass before that, one after the other: see `filter_names`.
     """
 
     column: str
@@ -119,10 +122,12 @@ class CleaningStep:
     features: tuple[str, ...] = ()
     n_times: int = 0
     count: float = 1.0
+    filters: tuple[str, ...] = ()
 
     def __post_init__(self):
         put = self.__dict__.update  # as every frozen dataclass sets its own fields
         put(features=tuple(self.features), count=float(self.count))
+        put(filters=tuple(self.filters))
         put(codes=tuple(self.codes), levels=tuple(map(tuple, self.levels)))
         for name in ("low", "high"):
             if (value := getattr(self, name)) is not None:
@@ -145,10 +150,12 @@ class CleaningStep:
                 self._refuse(f"{name}={shown(value)} should be one of {allowed}")
         if self.indicator and self.impute == "own level":
             self._refuse("an indicator says the same as a level of its own; choose one")
-        if unknown := {*self.features} - {*feature_names(self.n_times)}:
-            self._refuse(
-                f"features={sorted(unknown)} are none of {self.n_times} samples"
-            )
+        for name, known in (("features", feature_names), ("filters", filter_names)):
+            chosen = {*getattr(self, name)}
+            if unknown := chosen and chosen - {*known(self.n_times)}:
+                self._refuse(
+                    f"{name}={sorted(unknown)} are none of {self.n_times} samples"
+                )
         if not 1e-30 <= self.count <= 1e30:
             self._refuse(f"count={self.count} should be a number above 0")
         # Then a second run changes nothing, whichever table is cleaned already.
@@ -205,9 +212,10 @@ class CleaningStep:
 Steps = tuple[CleaningStep, ...]
 
 
-def _samples(frame: pd.DataFrame, step: CleaningStep) -> np.ndarray:
-    """Samples of the channel of a step, a row for each of the table."""
-    return np.column_stack([as_numbers(frame[name]) for name in step.samples])
+def _channel(frame: pd.DataFrame, step: CleaningStep) -> Channel:
+    """The channel of a step, a row for each of the table."""
+    samples = np.column_stack([as_numbers(frame[name]) for name in step.samples])
+    return Channel(samples, step.count, step.filters)
 
 
 def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFrame:
@@ -232,9 +240,8 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
     following = dict(zip(series, [*series[1:], *series[:1]], strict=True))
     for step in steps:
         if step in following:
-            pairs = [(_samples(frame, s), s.count) for s in (step, following[step])]
-            (samples, count), other = pairs
-            values = series_features(samples, [*step.features], count, other)
+            channel, other = (_channel(frame, s) for s in (step, following[step]))
+            values = series_features(channel, [*step.features], other)
             cleaned |= dict(zip(step.feature_columns, values.T, strict=True))
         elif step.column in frame:
             if step.second_column:
@@ -645,7 +652,10 @@ def _parts(step: CleaningStep, column: pd.Series | None) -> list[_Part]:
         parts.append((words, gone))
     if step.features:
         words = f"of its channel of {step.n_times} samples, counted in steps of "
-        words += f"{plain_number(step.count, 6)}, {values_in_words(step.features)} are"
+        words += f"{plain_number(step.count, 6)}, "
+        if step.filters:
+            words += f"filtered by {values_in_words(step.filters)}, "
+        words += f"{values_in_words(step.features)} are"
         parts.append((f"{words} features", none))
     if step.fixed:
         parts.append(("cannot be changed, counterfactuals keep it", none))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from smpcore.datasets.biquads import FACTOR_BITS, filtered
+
 #: Features of a channel beside its bands.
 PLAIN = (
     *("mean", "standard deviation", "zero crossings", "minimum", "maximum"),
@@ -16,10 +18,32 @@ PLAIN = (
 _BAND = "band "
 #: Bits behind the point of a correlation.
 _SHARE_BITS = 15
-#: Bits behind the point: of the factor of a band's recursion, its sine, its window.
-FACTOR_BITS, SINE_BITS, WINDOW_BITS = 24, 24, 16
+#: Bits behind the point: of the sine of a band, of its window.
+SINE_BITS, WINDOW_BITS = 24, 16
 #: Samples of a block of a band: more would need more than 32 bits, fewer hear nothing.
 _BLOCK = range(4, 1025)
+
+
+class Channel(NamedTuple):
+    """Samples of a channel, a row for each window, and how they become counts.
+
+    Attributes
+    ----------
+    samples : ndarray of shape (n_rows, n_times)
+    count : float
+        Value of one count.
+    filters : tuple of str
+        Some of `filter_names`, one after the other.
+    """
+
+    samples: np.ndarray
+    count: float
+    filters: tuple[str, ...] = ()
+
+    @property
+    def filtered_counts(self) -> np.ndarray:
+        """What features are made of."""
+        return filtered(counts(self.samples, self.count), self.filters)
 
 
 class Band(NamedTuple):
@@ -108,37 +132,33 @@ def counts(samples: np.ndarray, count: float) -> np.ndarray:
 
 
 def series_features(
-    samples: np.ndarray,
-    names: list[str],
-    count: float,
-    following: tuple[np.ndarray, float] | None = None,
+    channel: Channel, names: list[str], following: Channel | None = None
 ) -> np.ndarray:
     """Features of a channel in each row.
 
     Parameters
     ----------
-    samples : ndarray of shape (n_rows, n_times)
+    channel : Channel
+        Its samples.
     names : list of str
         Some of `feature_names`.
-    count : float
-        Value of one count.
-    following : tuple of ndarray and float, optional
-        Samples of the next channel, and value of their count. Default: the same.
+    following : Channel, optional
+        The next channel. Default: the same.
 
     Returns
     -------
     ndarray of shape (n_rows, n_features), float64
         Numbers that 32-bit floats hold; NaN where a sample is missing.
     """
-    q, n = counts(samples, count), samples.shape[1]
-    others, other_count = following or (samples, count)
+    q, n = channel.filtered_counts, channel.samples.shape[1]
+    following = following or channel
     whole = {name: _whole(q, name) for name in names if name != "correlation"}
     if "correlation" in names:
-        whole["correlation"] = _correlation(q, counts(others, other_count))
-    columns = [_float32(whole[name]) * scale(name, n, count) for name in names]
+        whole["correlation"] = _correlation(q, following.filtered_counts)
+    columns = [_float32(whole[name]) * scale(name, n, channel.count) for name in names]
     features = np.column_stack(columns).astype(np.float64)
-    features[np.isnan(samples).any(axis=1)] = np.nan
-    gone = np.isnan(others).any(axis=1)
+    features[np.isnan(channel.samples).any(axis=1)] = np.nan
+    gone = np.isnan(following.samples).any(axis=1)
     features[np.ix_(gone, np.array(names) == "correlation")] = np.nan
     return features
 

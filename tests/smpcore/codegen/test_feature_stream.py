@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import signal
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, measure
@@ -17,9 +18,11 @@ from smpcore.codegen import (
 )
 from smpcore.codegen.targets.c99.stream import state_bytes
 from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
+from smpcore.datasets.biquads import VALUE_BITS, biquad, filter_names, filtered
 from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import (
     PLAIN,
+    Channel,
     counts,
     feature_names,
     series_features,
@@ -51,13 +54,14 @@ def movements(n, seed=0):
     return samples.astype(np.float32), kind
 
 
-def steps_of(n_times, names=None):
+def steps_of(n_times, names=None, filters=()):
     return tuple(
         CleaningStep(
             cells([channel], n_times)[0],
             features=names or feature_names(n_times),
             n_times=n_times,
             count=count,
+            filters=filters,
         )
         for channel, count in zip(CHANNELS, COUNTS, strict=True)
     )
@@ -70,9 +74,11 @@ def rows_of(samples, n_times, hop):
     return pd.DataFrame(rows, columns=cells([*CHANNELS], n_times)).astype(float)
 
 
-def featured(width, n_times, hop, names=None, density=0.6, regression=False):
+def featured(
+    width, n_times, hop, names=None, density=0.6, regression=False, filters=()
+):
     """A model on features of windows, with its stream and its preparation."""
-    steps = steps_of(n_times, names)
+    steps = steps_of(n_times, names, filters)
     samples, kind = movements(n_times * 40)
     frame = rows_of(samples, n_times, n_times)
     frame["kind"] = kind[n_times - 1 :: n_times].astype(str)
@@ -93,7 +99,9 @@ def test_features_are_what_their_names_say():
     samples = samples - 9.8  # so that zero is crossed
     names, q = feature_names(200), counts(samples, 0.001) * 0.001
     assert np.abs(q - samples).max() < 0.00051
-    found = dict(zip(names, series_features(samples, names, 0.001).T, strict=True))
+    found = dict(
+        zip(names, series_features(Channel(samples, 0.001), names).T, strict=True)
+    )
     close = {"rtol": 1e-5, "atol": 1e-5}
     np.testing.assert_allclose(found["mean"], q.mean(axis=1), **close)
     np.testing.assert_allclose(found["standard deviation"], q.std(axis=1), **close)
@@ -111,13 +119,16 @@ def test_features_are_what_their_names_say():
     crossed = (np.sign(q + 1e-9)[:, 1:] != np.sign(q + 1e-9)[:, :-1]).sum(axis=1)
     np.testing.assert_array_equal(found["zero crossings"], crossed)
     assert crossed.max() > 3
-    part, steps = np.linspace(-1, 1, len(q))[:, None], (samples, ["correlation"], 0.001)
+    part, steps = (
+        np.linspace(-1, 1, len(q))[:, None],
+        (Channel(samples, 0.001), ["correlation"]),
+    )
     other = 100 * part * samples + np.random.default_rng(0).normal(0, 50, q.shape)
-    (share,) = series_features(*steps, (other, 0.1)).T
+    (share,) = series_features(*steps, Channel(other, 0.1)).T
     wanted = [np.corrcoef(*pair)[0, 1] for pair in zip(samples, other, strict=True)]
     np.testing.assert_allclose(share, wanted, atol=1e-3)
     assert min(wanted) < -0.5 and max(wanted) > 0.5
-    assert not series_features(*steps, (np.ones_like(other), 1.0)).any()
+    assert not series_features(*steps, Channel(np.ones_like(other), 1.0)).any()
     bands = [name for name in names if name.startswith("band")]
     assert bands == [f"band {2**k}" for k in range(1, 7)]
     for name in bands:
@@ -149,6 +160,64 @@ def asked(model, stream, samples):
     windows = rows_of(samples, stream.n_times, stream.hop)
     rows = model.rows(apply_steps(windows, stream.steps))
     return model, stream, samples, rows
+
+
+@pytest.mark.parametrize("n_times", [8, 100, 128, 1000])
+def test_filters_are_those_of_scipy_and_no_signal_leaves_their_numbers(n_times):
+    """Stable by the poles; rounding and values within their bounds, also at rest."""
+    random = np.random.default_rng(0)
+    noise = random.integers(-(2**15), 2**15, n_times)
+    for name in filter_names(n_times):
+        one, (kind, _, cycles) = biquad(name, n_times), name.partition("-pass ")
+        b, a = signal.butter(2, 2 * int(cycles) / n_times, kind)
+        rest = np.sign(signal.lfilter(b, a, np.eye(1, n_times)[0])[::-1]) * 2**15
+        rows = np.array([noise, rest, np.full(n_times, 12345), noise // 999])
+        rows = np.clip(rows, -(2**15), 2**15 - 1).astype(np.int64)
+        begin = signal.lfilter_zi(b, a) * rows[:, :1]
+        wanted, _ = signal.lfilter(b, a, rows.astype(float), zi=begin)
+        near = 0.6 + 2e-4 * np.abs(rows).max(axis=1, keepdims=True)
+        found = filtered(rows, (name,))
+        assert (np.abs(found - wanted.clip(-(2**15), 2**15 - 1)) < near).all(), name
+        assert (found[2] == (12345 if kind == "low" else 0)).all()
+        # The same whole coefficients, in Python's numbers without an end.
+        damping, level = one.damping / 2**24, one.level / 2**24
+        poles = np.roots([1, level + damping - 2, 1 - damping])
+        assert one.is_stable and np.abs(poles).max() < 1
+        y = change = exact = slope = 0.0
+        largest = slip = 0.0
+        x1 = x2 = 0
+        for x in [*rest.astype(int), *[0] * 50]:
+            taps = one.gain * (x + 2 * one.sign * x1 + x2) * 2**VALUE_BITS
+            new = taps - one.level * int(y) - one.damping * int(change) + 2**23
+            change = int(change) + (new >> 24)
+            y, x1, x2 = int(y) + change, x, x1
+            slope += taps / 2**24 - level * exact - damping * slope
+            exact += slope
+            largest, slip = max(largest, abs(y)), max(slip, abs(y - exact))
+        most = one.most_rounding * 2**VALUE_BITS
+        assert slip <= most + 1e-3
+        assert largest - most <= one.most_gain * 2 ** (15 + VALUE_BITS) < 2**30
+        for start in range(-40, 40, 7):  # at rest it stays as near as its bound says
+            y, change = start * 64, start
+            for _ in range(40 * n_times // int(cycles)):
+                new = -one.level * y - one.damping * change + 2**23
+                change += new >> 24
+                y += change
+            assert abs(y) <= most
+
+
+@pytest.mark.parametrize("width", [None, 16])
+def test_every_window_is_filtered_as_its_row(tool, width):
+    cases = []
+    for n_times, hop in [(64, 64), (50, 13), (8, 1)]:
+        ways = [("high-pass 1",), ("high-pass 1", "low-pass 2"), ("low-pass 2",)]
+        filters = ways[len(cases)]
+        names = ["mean crossings", "correlation", "RMS", "maximum"]
+        model, stream = featured(width, n_times, hop, names, 1.0, filters=filters)
+        samples, _ = movements(1000, seed=1)
+        samples[700:720] *= 1000  # beyond 16 bits
+        cases.append(asked(model, stream, samples))
+    check(tool("clang"), cases, "-fsanitize=integer")
 
 
 SHAPES = [(50, 50), (50, 25), (50, 13), (50, 1), (8, 8), (1000, 500)]
@@ -195,9 +264,12 @@ def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize(("width", "hop"), [(None, 50), (16, 25), (8, 50)])
-def test_a_chip_has_the_same_features(simulated, chip, width, hop):
-    model, stream = featured(width, 50, hop)
+@pytest.mark.parametrize(
+    ("width", "hop", "filters"),
+    [(None, 50, ()), (16, 25, ("high-pass 1", "low-pass 8")), (8, 50, ())],
+)
+def test_a_chip_has_the_same_features(simulated, chip, width, hop, filters):
+    model, stream = featured(width, 50, hop, filters=filters)
     samples, _ = movements(400, seed=2)
     rows = model.to_inputs(asked(model, stream, samples)[-1])
     found = measure(model, samples, simulated(chip), STRICT, True, stream)
@@ -248,6 +320,8 @@ def test_a_zip_tests_its_features(tool, tmp_path, width, hop):
 def test_what_is_no_feature_is_refused():
     with pytest.raises(DatasetError, match=r"\['median'\] are none of 8 samples"):
         CleaningStep("x_t1", features=("median",), n_times=8)
+    with pytest.raises(DatasetError, match=r"filters=\['high-pass 3'\] are none of 8"):
+        CleaningStep("x_t1", features=("mean",), n_times=8, filters=("high-pass 3",))
     with pytest.raises(DatasetError, match=r"count=0\.0 should be a number above 0"):
         CleaningStep("x_t1", features=("mean",), n_times=8, count=0.0)
     model, stream = featured(None, 8, 8)

@@ -18,10 +18,11 @@ from smpcore.codegen.inputs import CompiledInput, QuantInput, SensorRange
 from smpcore.codegen.names import identifier, shorten
 from smpcore.codegen.targets.c99.common import Source, unsigned
 from smpcore.codegen.targets.c99.stream import Stream, begin_wait, struct_bytes
+from smpcore.datasets.biquads import FACTOR_BITS, VALUE_BITS, biquad
 from smpcore.datasets.series_features import (
-    FACTOR_BITS,
     SINE_BITS,
     WINDOW_BITS,
+    Channel,
     band,
     hann,
     per_unit,
@@ -85,8 +86,9 @@ class FeatureStream(Stream):
         return 16
 
     def has_ring(self, model: Any) -> bool:
-        """Whether samples wait: for several windows, or for the mean of theirs."""
-        return self.hop < self.n_times or "turns" in self._used(model)
+        """Whether samples wait: for several windows, the mean of theirs, a filter."""
+        waits = self.hop < self.n_times or any(step.filters for step in self.steps)
+        return waits or "turns" in self._used(model)
 
     def ranges(
         self, model: Any, ranges: Mapping[str, SensorRange]
@@ -111,13 +113,13 @@ class FeatureStream(Stream):
     def window_inputs(self, model: Any, samples: np.ndarray) -> np.ndarray:
         """Features of the windows as the model takes them; samples are counts."""
         times, columns = self.begins(len(samples)) + np.arange(self.n_times), {}
-        pairs = [
-            (samples[times, c] * s.count, s.count) for c, s in enumerate(self.steps)
+        channels = [
+            Channel(samples[times, c] * step.count, step.count, step.filters)
+            for c, step in enumerate(self.steps)
         ]
-        for step, (values, count), other in zip(
-            self.steps, pairs, [*pairs[1:], pairs[0]], strict=True
-        ):
-            features = series_features(values, [*step.features], count, other)
+        for c, (step, channel) in enumerate(zip(self.steps, channels, strict=True)):
+            other = channels[self._next(c)]
+            features = series_features(channel, [*step.features], other)
             columns |= dict(zip(step.feature_columns, features.T, strict=True))
         rows = [columns[entry.name] for entry in model.source.inputs]
         return model.to_inputs(np.column_stack(rows))
@@ -154,6 +156,7 @@ class FeatureStream(Stream):
             both += [self._next(one[1]) for one in used.get("correlation", ())]
             kept = np.unique(both)
             tables["kept_channel"] = smallest(kept)
+        tables |= self._filters(kept)
         sums = {}
         for name, parts in _SUMS.items():
             read = {one[1] for part in parts for one in used.get(part, ())}
@@ -188,6 +191,21 @@ class FeatureStream(Stream):
                     tables[f"band_{name}"] = constants[:, k].astype(np.int32)
         return tables
 
+    def _filters(self, kept: np.ndarray) -> dict[str, np.ndarray]:
+        """Channel and coefficients of each filter of the channels that are kept."""
+        rows = [
+            (place, *biquad(name, self.n_times))
+            for place, channel in enumerate(kept)
+            for name in self.steps[channel].filters
+        ]
+        if not rows:
+            return {}
+        channel, sign, *factors = np.array(rows).T
+        names = ("gain", "level", "damping")
+        tables = {"channel": smallest(channel), "twice": (2 * sign).astype(np.int8)}
+        tables |= dict(zip(names, np.int32(factors), strict=True))
+        return {f"filter_{name}": table for name, table in tables.items()}
+
     def _next(self, channel: int) -> int:
         """The channel that correlations of a channel are with."""
         return (channel + 1) % len(self.steps)
@@ -204,7 +222,10 @@ class FeatureStream(Stream):
         """Bytes of the inputs, the floats that integers are made of, and a window."""
         size = model.types[0].itemsize + 4 * model.is_integer
         window = struct_bytes(model, self)["struct mdl_stream_window"]
-        return len(model.inputs) * size + self.has_ring(model) * window
+        ring = self.has_ring(model) * window
+        if any(name.startswith("filter_") for name in self.tables(model)):
+            ring += 2 * self.n_slots(model)
+        return len(model.inputs) * size + ring
 
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
         """What stands before the struct, its members, and the functions."""
@@ -221,6 +242,10 @@ class FeatureStream(Stream):
             "stride": len(kept) or words["n_channels"],
             "counter": unsigned(max(*sizes.values(), len(kept))),
             "factor_bits": FACTOR_BITS,
+            "value_bits": VALUE_BITS,
+            "filters": "filter" in sizes,
+            "signal": "signal" if "filter" in sizes else "stream->ring",
+            "oldest": "0" if "filter" in sizes else "stream->slot",
             "sine_bits": SINE_BITS,
             "window_bits": WINDOW_BITS,
             "convert": f"    {words['name']}_quantise(values, x);\n" if whole else "",
