@@ -94,6 +94,7 @@ HOUSE = {
         "smpcore.datasets.columns",
         "smpcore.datasets.biquads",
         "smpcore.datasets.series_features",
+        "smpcore.datasets.spectrum",
         "smpcore.errors",
         "smpcore.similarity",
         "smpcore.codegen",

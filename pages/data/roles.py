@@ -41,7 +41,10 @@ _HELP = (
     "Samples are counted in whole numbers. Features of a bundled table make a copy of "
     "it, which is yours. A band is the strength around so many cycles per series, by "
     "Goertzel's recursion; a correlation is with the next channel, jerk the mean size "
-    "of the change from sample to sample."
+    "of the change from sample to sample. Of 64 samples or more there is a Fourier "
+    "transform of 64 to 512 samples (Hann, without their mean, 16 bits with one "
+    "exponent): FFT power is the variance in these bins, peak and centroid are in "
+    "cycles per series."
 )
 
 

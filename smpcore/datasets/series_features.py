@@ -9,13 +9,22 @@ from typing import NamedTuple
 import numpy as np
 
 from smpcore.datasets.biquads import FACTOR_BITS, filtered
+from smpcore.datasets.spectrum import (
+    GAINED_BITS,
+    Blocks,
+    bins_of,
+    power_names,
+    spectra,
+)
 
 #: Features of a channel beside its bands.
 PLAIN = (
     *("mean", "standard deviation", "zero crossings", "minimum", "maximum"),
     *("RMS", "variance", "range", "mean crossings", "jerk", "correlation"),
 )
-_BAND = "band "
+_BAND, _POWER = "band ", "FFT power "
+#: Features of a spectrum as a whole.
+SPECTRAL = "spectral peak", "spectral centroid"
 #: Bits behind the point of a correlation.
 _SHARE_BITS = 15
 #: Bits behind the point: of the sine of a band, of its window.
@@ -78,11 +87,20 @@ def feature_names(n_times: int) -> list[str]:
         at once; "jerk" is the mean size of the change from sample to sample;
         "correlation" is with the next channel, of the last one with the first; "band c"
         is the strength around c cycles in a window, half of it from 0.6 c to 1.4 c,
-        none of it of a constant or from 2 c on.
+        none of it of a constant or from 2 c on. Of 64 samples or more there are "FFT
+        power a-b", the variance in bins a to b of a block of `Blocks.of` (mean over its
+        blocks), "spectral peak" and "spectral centroid", in cycles per window.
     """
     cycles = (2**k for k in range(1, n_times.bit_length()))
     bands = [c for c in cycles if 2 * n_times // c in _BLOCK]
-    return [*PLAIN, *(f"{_BAND}{c}" for c in bands)]
+    powers = power_names(n_times)
+    whole = SPECTRAL if powers else ()
+    return [*PLAIN, *(f"{_BAND}{c}" for c in bands), *powers, *whole]
+
+
+def is_spectral(name: str) -> bool:
+    """Whether a feature is made of a Fourier transform."""
+    return name in SPECTRAL or name.startswith(_POWER)
 
 
 def band(name: str, n_times: int) -> Band | None:
@@ -111,6 +129,8 @@ def scale(name: str, n_times: int, count: float) -> np.float32:
     """What a feature is per whole number that stands for it."""
     if (constants := band(name, n_times)) is not None:
         return np.float32(4 * count / (constants.block * constants.n_blocks**0.5))
+    if is_spectral(name):
+        return _spectral_scale(name, Blocks.of(n_times), n_times, count)
     if name.endswith("crossings"):
         return np.float32(1)
     if name == "correlation":
@@ -121,6 +141,19 @@ def scale(name: str, n_times: int, count: float) -> np.float32:
         return np.float32(count / max(n_times - 1, 1))
     is_value = name in ("minimum", "maximum", "range")
     return np.float32(count if is_value else count / n_times)
+
+
+def _spectral_scale(
+    name: str, blocks: Blocks, n_times: int, count: float
+) -> np.float32:
+    size = blocks.size
+    if name == "spectral peak":
+        return np.float32(n_times / size)
+    if name == "spectral centroid":  # a share of all bins
+        return np.float32(n_times / 2 * 2.0**-_SHARE_BITS)
+    # Both signs of a frequency, and the mean square of the weights.
+    of_block = 2 / (3 / 8 * size**2 * 4**GAINED_BITS)
+    return np.float32(count**2 * of_block / blocks.n_blocks)
 
 
 def counts(samples: np.ndarray, count: float) -> np.ndarray:
@@ -152,7 +185,11 @@ def series_features(
     """
     q, n = channel.filtered_counts, channel.samples.shape[1]
     following = following or channel
-    whole = {name: _whole(q, name) for name in names if name != "correlation"}
+    spectral = [name for name in names if is_spectral(name)]
+    rest = {*names} - {"correlation", *spectral}
+    whole = {name: _whole(q, name) for name in rest}
+    if spectral:
+        whole |= _spectral(q, spectral)
     if "correlation" in names:
         whole["correlation"] = _correlation(q, following.filtered_counts)
     columns = [_float32(whole[name]) * scale(name, n, channel.count) for name in names]
@@ -168,13 +205,34 @@ def _correlation(q: np.ndarray, others: np.ndarray) -> np.ndarray:
     n = q.shape[1]
     product = n * (q * others).sum(axis=1) - q.sum(axis=1) * others.sum(axis=1)
     roots = (_whole(one, "standard deviation") for one in (q, others))
-    whole = np.prod([*roots], axis=0)
-    part = np.minimum(np.abs(product), whole)
+    return np.sign(product) * _share(np.abs(product), np.prod([*roots], axis=0))
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """A whole number in steps of 2**-15 of another, at most that, towards 0."""
+    part = np.minimum(part, whole)
     share = np.zeros_like(part)
     for _ in range(_SHARE_BITS + 1):  # digit by digit: no number takes 64 bits
         digit = (part >= whole) & (whole > 0)
         share, part = 2 * share + digit, 2 * (part - digit * whole)
-    return np.sign(product) * share
+    return share
+
+
+def _spectral(q: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+    """Whole numbers that stand for features of spectra."""
+    size = Blocks.of(q.shape[1]).size
+    power = spectra(q, hann(size), WINDOW_BITS)
+    total, bins = power.sum(axis=1), np.arange(size // 2)
+    whole = {}
+    for name in names:
+        if name == "spectral peak":  # of the block where it is highest
+            whole[name] = power.reshape(len(q), -1).argmax(axis=1) % (size // 2)
+        elif name == "spectral centroid":
+            parts = (total * bins).sum(axis=1), total.sum(axis=1) * (size // 2)
+            whole[name] = _share(*parts)
+        else:
+            whole[name] = total[:, [*bins_of(name)]].sum(axis=1)
+    return whole
 
 
 def _float32(whole: np.ndarray) -> np.ndarray:

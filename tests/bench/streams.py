@@ -37,6 +37,9 @@ def main(*chips: str) -> None:
             _print(f"features {shape}, {kind}", *made, chips)
     for name in feature_names(128):  # of each channel this one alone
         _print(f"feature {name}", *featured(16, 128, 16, [name], density=1.0), chips)
+    for names in (["high-pass 2"], ["high-pass 2", "low-pass 16"]):
+        made = featured(16, 128, 16, ["mean"], density=1.0, filters=tuple(names))
+        _print(f"feature mean behind {', '.join(names)}", *made, chips)
 
 
 def _print(about: str, model, stream, chips) -> None:

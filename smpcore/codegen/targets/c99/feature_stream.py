@@ -25,18 +25,27 @@ from smpcore.datasets.series_features import (
     Channel,
     band,
     hann,
+    is_spectral,
     per_unit,
     scale,
     series_features,
+)
+from smpcore.datasets.spectrum import (
+    COSINE_BITS,
+    GAINED_BITS,
+    LARGEST,
+    Blocks,
+    bins_of,
+    cosines,
 )
 from smpcore.errors import ExportError
 
 _FILE = "feature_stream.c"
 #: Places of the code that a part has something in.
-_ROLES = ("members", "functions", "take", "inputs")
+_ROLES = ("members", "functions", "take", "collect", "inputs")
 #: Tables that belong to no part alone.
-_SHARED = ("hann", "kept_channel")
-#: Feature -> its part of the code; every other one is a band.
+_SHARED = ("hann", "kept_channel", "cosine", "window")
+#: Feature -> its part of the code; every other one is a band, or power of one.
 _PARTS = {
     "mean": "mean",
     "standard deviation": "deviation",
@@ -49,7 +58,11 @@ _PARTS = {
     "range": "range",
     "jerk": "jerk",
     "correlation": "correlation",
+    "spectral peak": "peak",
+    "spectral centroid": "centroid",
 }
+#: Parts that are made of spectra.
+_SPECTRAL = ("power", "peak", "centroid")
 #: What is known of a window -> parts that read it; each channel has it once.
 _SUMS = {
     "sum": ("mean", "deviation", "variance", "turns", "correlation"),
@@ -88,7 +101,7 @@ class FeatureStream(Stream):
     def has_ring(self, model: Any) -> bool:
         """Whether samples wait: for several windows, the mean of theirs, a filter."""
         waits = self.hop < self.n_times or any(step.filters for step in self.steps)
-        return waits or "turns" in self._used(model)
+        return waits or not {"turns", *_SPECTRAL}.isdisjoint(self._used(model))
 
     def ranges(
         self, model: Any, ranges: Mapping[str, SensorRange]
@@ -143,7 +156,8 @@ class FeatureStream(Stream):
                     "model has no stream; export it without one."
                 )
             channel, name = known[entry.name]
-            used.setdefault(_PARTS.get(name, "band"), []).append((place, channel, name))
+            other = "power" if is_spectral(name) else "band"
+            used.setdefault(_PARTS.get(name, other), []).append((place, channel, name))
         return used
 
     def tables(self, model: Any) -> dict[str, np.ndarray]:
@@ -156,7 +170,7 @@ class FeatureStream(Stream):
             both += [self._next(one[1]) for one in used.get("correlation", ())]
             kept = np.unique(both)
             tables["kept_channel"] = smallest(kept)
-        tables |= self._filters(kept)
+        tables |= self._filters(kept) | self._spectra(used, kept)
         sums = {}
         for name, parts in _SUMS.items():
             read = {one[1] for part in parts for one in used.get(part, ())}
@@ -191,6 +205,24 @@ class FeatureStream(Stream):
                     tables[f"band_{name}"] = constants[:, k].astype(np.int32)
         return tables
 
+    def _spectra(self, used: Any, kept: np.ndarray) -> dict[str, np.ndarray]:
+        """Channels of spectra, which of them each feature has, and constants."""
+        spectral = {part: used[part] for part in _SPECTRAL if part in used}
+        if not spectral:
+            return {}
+        channels = np.unique([one[1] for part in spectral.values() for one in part])
+        size = Blocks.of(self.n_times).size
+        tables = {"cosine": cosines(size), "window": hann(size)}
+        tables["spectrum_channel"] = smallest(np.searchsorted(kept, channels))
+        for part, features in spectral.items():
+            of = np.searchsorted(channels, [one[1] for one in features])
+            tables[f"{part}_spectrum_of"] = smallest(of)
+        if "power" in spectral:
+            bins = [bins_of(name) for *_, name in spectral["power"]]
+            tables["power_first"] = smallest(np.array([one.start for one in bins]))
+            tables["power_end"] = smallest(np.array([one.stop for one in bins]))
+        return tables
+
     def _filters(self, kept: np.ndarray) -> dict[str, np.ndarray]:
         """Channel and coefficients of each filter of the channels that are kept."""
         rows = [
@@ -223,8 +255,9 @@ class FeatureStream(Stream):
         size = model.types[0].itemsize + 4 * model.is_integer
         window = struct_bytes(model, self)["struct mdl_stream_window"]
         ring = self.has_ring(model) * window
-        if any(name.startswith("filter_") for name in self.tables(model)):
-            ring += 2 * self.n_slots(model)
+        tables = self.tables(model)
+        ring += 2 * self.n_slots(model) if "filter_channel" in tables else 0
+        ring += 4 * len(tables.get("cosine", ()))  # a block
         return len(model.inputs) * size + ring
 
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -255,18 +288,43 @@ class FeatureStream(Stream):
         if "band" in sizes:
             begin = c.fetch("band_begin", "k")
             words["hann"] = c.fetch("hann", f"{begin} + left")
-        has_roots = {"band", "deviation", "rms", "correlation"} & {*sizes}
-        words["correlate"] = ""
-        if "correlation" in sizes:
-            words["correlate"] = c.text("correlation", words, _FILE)
-        words["root"] = c.text("root", words, _FILE) if has_roots else ""
+        needed = {
+            "root": {"band", "deviation", "rms", "correlation"},
+            "float": {"variance", "power"},
+            "share": {"correlation", "centroid"},
+        }
+        for name, of in needed.items():
+            words[name] = c.text(name, words, _FILE) if of & {*sizes} else ""
+        if "spectrum" in sizes:
+            words |= self._spectrum_words(sizes["spectrum"], words)
         parts = [words | self._part(c, words, part, n) for part, n in sizes.items()]
         for role in _ROLES:
             words[role] = "".join(c.text(role, part, _FILE) for part in parts)
+        words["spectrum"] = ""
+        if "spectrum" in sizes:
+            words["spectrum"] = c.text("spectrum", words, _FILE)
         window, members, code = (
             c.text(name, words, _FILE) for name in ("window", "stream", "code")
         )
         return window, members, code
+
+    def _spectrum_words(self, n: int, words: Mapping[str, Any]) -> dict[str, Any]:
+        """Sizes of a transform."""
+        blocks = Blocks.of(self.n_times)
+        return {
+            "n_spectra": n,
+            "size": blocks.size,
+            "size_bits": blocks.size.bit_length() - 1,
+            "n_bins": blocks.size // 2,
+            "bin": unsigned(blocks.size // 2),
+            "n_blocks": blocks.n_blocks,
+            "block_step": blocks.step * words["stride"],
+            "largest": LARGEST,
+            "gained": GAINED_BITS,
+            "cosine_bits": COSINE_BITS,
+            # Whole words move faster on an AVR; 1.5 * LARGEST leaves room for that.
+            "to_word": 2 ** (16 - COSINE_BITS),
+        }
 
     def _part(
         self, c: Source, words: Mapping[str, Any], part: str, n: int
