@@ -366,6 +366,8 @@ def measure(
         with np.errstate(over="ignore"):  # beyond float32: infinite
             asked = np.asarray(rows).astype(given)
         told = simulated(program, asked, record)
+    if stream is not None:
+        _check_due(chip, told["winner"] != NOT_DUE, stream)
     stack = told["stack"].max(initial=0)
     return Measured(
         chip=chip,
@@ -417,6 +419,16 @@ def _in_qemu(program: ChipProgram, rows: np.ndarray, record: np.dtype) -> np.nda
     if (told["stack"] == _ALL_OF_IT).any():
         raise ExportError(f"The model takes more stack than is watched on {chip.name}.")
     return told
+
+
+def _check_due(chip: Chip, answered: np.ndarray, stream: Stream) -> None:
+    """Refuse answers out of time: on an AVR the stack may overwrite a stream."""
+    due = stream.begins(len(answered)).ravel() + stream.n_times - 1
+    if not np.array_equal(np.flatnonzero(answered), due):
+        raise ExportError(
+            f"A program with this model takes more stack than an {chip.name} has RAM "
+            "for. It can be exported, for a larger chip."
+        )
 
 
 def _check(chip: Chip, whole: Sizes, stack: int) -> None:

@@ -394,6 +394,13 @@ def test_windows_that_overlap_share_one_ring(simulated, hop):
     assert found.counts[found.winners == NOT_DUE].max() < 400
 
 
+def test_a_stack_that_overwrites_the_stream_is_no_measurement(simulated):
+    model, stream = featured(16, 128, 16, density=1.0)
+    samples = stream.quantise(model, movements(160, seed=2)[0])
+    with pytest.raises(ExportError, match="takes more stack than an ATmega328P"):
+        measure(model, samples, simulated("ATmega328P"), STRICT, False, stream)
+
+
 def test_a_ring_has_the_channels_in_use_alone(tool):
     model, stream = featured(16, 50, 13, ["maximum"], density=0.2)
     assert [one.name for one in model.source.inputs] == ["x maximum", "z maximum"]
