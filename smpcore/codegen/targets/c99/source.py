@@ -455,7 +455,10 @@ def _stream_words(c: Source, words: dict[str, Any], stream: Any) -> dict[str, An
         for name, values in answers.items():
             lines = [f"    {_numbers(values)}"]
             tables.append(_table(c, f"{c.index} @_{name}[{_WINDOWS}]", lines))
-    words |= {"debounces": stream.debounces, "const": "const " * (not stream.debounces)}
+    words |= {
+        "debounces": stream.debounces,
+        "const": "" if stream.debounces else "const ",
+    }
     words["try_window"] = c.text("try window", words, "selftest")
     return words | {"tables": "\n".join(tables)}
 
