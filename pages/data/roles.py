@@ -264,14 +264,14 @@ def _filters(dataset: Dataset, division: Split) -> None:
         args=(dataset, division),
     )
     rounding = [
-        f"{name} {plain_number(biquad(name, step.n_times).most_rounding, 2)}"
+        f"{plain_number(biquad(name, step.n_times).most_rounding, 2)} ({name})"
         for name in step.filters
     ]
     if rounding:
         st.caption(
-            "All poles of the filters are inside the unit circle, with their rounded "
-            "coefficients. Counts that rounding adds at most, limit cycles among it: "
-            f"{', '.join(rounding)}."
+            "With their rounded coefficients all poles of the filters are inside the "
+            "unit circle, and no signal overflows 32 bits. Counts that rounding adds "
+            f"at most, limit cycles included: {', '.join(rounding)}."
         )
 
 
