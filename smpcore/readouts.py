@@ -409,6 +409,11 @@ def _near_best(fitted: Any) -> float:
     return float(len(near.supports)) if near and near.complete else np.nan
 
 
+def _in_integers(bits: int, count: str, fitted: Any) -> float:
+    same = fitted.agreement(bits)
+    return 100 * getattr(same, count) / same.n_rows if same else np.nan
+
+
 def _svm_accuracy(fitted: Any) -> float:
     if fitted.svm is None:
         return np.nan
@@ -476,6 +481,18 @@ READOUTS: Mapping[str, Readout] = {
         _as_printed(_PROTOTYPES, "prototypes", _n_distinct),
         _as_printed(_ITERATIONS, "iterations", lambda step: step.iteration),
         Readout("n_near_best", "Choices within 5 %", value=_near_best, is_slow=True),
+        *(
+            Readout(
+                f"{key}_int{bits}",
+                f"{label}, integers of {bits} bits",
+                *("%", partial(_in_integers, bits, count), (label,), True),
+            )
+            for key, label, count in (
+                ("same", "Same answers", "n_equal"),
+                ("proved", "Proved equal", "n_certified"),
+            )
+            for bits in (8, 16)
+        ),
         Readout(
             "n_support_vectors",
             "Support vectors",

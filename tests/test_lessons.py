@@ -25,7 +25,8 @@ from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import escape_markdown
 from pages.work import visitors
 from pages.work.fits import Fitted, measured
-from smpcore import SmpcoreError
+from smpcore import SmpcoreError, compile_model
+from smpcore.codegen import quantise
 from smpcore.colors import GREY
 from smpcore.live import Choice
 from smpcore.papers import PRINTED
@@ -618,6 +619,19 @@ def test_choices_near_the_best_are_those_of_a_fit_to_each():
     near = np.array(objectives) <= 1.05 * min(objectives)
     assert measured(fitted, row.key)[row.key] == near.sum() > 1
     assert row.key not in measured(fitted), "it is slow"
+
+
+def test_answers_in_integers_are_compared_on_validation_rows():
+    step = SHIPPED["13-alike-on-a-chip.json"].steps[0]
+    context = resolve(lesson_files.state_of(step, "step")[0])
+    fitted = Fitted(*context.request, context.fit().finished())
+    model, data = fitted.estimator.model_, context.data
+    rows = data.dataset.frame.iloc[data.split.validation]
+    whole = quantise(compile_model(model, data.preparation), 8)
+    same = whole.predict_frame(rows) == model.predict(data.of("validation")[0])
+    found = measured(fitted, "same_int8 proved_int8 proved_int16")
+    assert found["same_int8"] == 100 * same.mean()
+    assert 0 < found["proved_int8"] <= min(found["same_int8"], found["proved_int16"])
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -136,9 +136,9 @@ def test_numbers_of_the_guide_are_those_of_the_program():
     discussed = [sum("question" in s for s in lessons[n]["steps"]) for n in (1, 2, 5)]
     shorter = 5 + sum(minutes[n - 1] for n in (1, 2, 5)) + 2 * sum(discussed)
     teaching, tables, server = (FLOWING[n] for n in ("teaching", "tables", "server"))
-    assert len(minutes) == 12 and f"take 1, 2 and 5: {shorter} min" in teaching
+    assert len(minutes) == 13 and f"take 1, 2 and 5: {shorter} min" in teaching
     several = f"{min(minutes)} to {max(minutes)} minutes, {sum(minutes)} in all"
-    assert f"twelve lessons of {several}" in teaching
+    assert f"thirteen lessons of {several}" in teaching
     assert classes.MOST_SECONDS == 5 and "at most five seconds later" in teaching
     assert classes.KEEP_SECONDS == 4 * 3600 and "four hours after" in teaching
     megabytes = f"{limits.MAX_BYTES / 1e6:.0f} MB"

@@ -245,6 +245,17 @@ class Fitted:
             return search(problem, seconds=MOST_NEAR_SECONDS)
         return None
 
+    def agreement(self, bits: int) -> Any:
+        """Integers beside floats on validation rows; None where there are none."""
+        from smpcore.codegen import agreement, compile_model, quantise
+
+        data, model = self.data, self.estimator.model_
+        rows = data.dataset.frame.iloc[data.split.validation]
+        with suppress(SmpcoreError):
+            whole = quantise(compile_model(model, data.preparation), bits)
+            return agreement(whole, model, rows, data.preparation)
+        return None
+
     @cached_property
     def svm(self) -> Any:
         """An RBF-SVM of the same training rows; None for a number or a large table."""
