@@ -141,16 +141,39 @@ def export(
 
 _words_of_python = methodcaller("parts", PYTHON_PARTS)
 
+_CTEST = "cmake -B build && cmake --build build && cmake --build build -t test"
+
 _TARGETS = (
-    Target("Generic C99", "c99", plain_c, words_of_c),
+    Target("Generic C99", "c99", plain_c, words_of_c, selftest=_CTEST),
     Target("Arduino library", "arduino", arduino, words_of_sketches),
     Target("PlatformIO library", "platformio", library, words_of_c),
     Target("Zephyr module", "zephyr", library, words_of_c),
-    Target("CMake library", "cmake", library, words_of_c),
-    Target("Python", "python", python, _words_of_python, in_c=False),
+    Target("CMake library", "cmake", library, words_of_c, selftest=_CTEST),
+    Target(
+        "Python",
+        "python",
+        python,
+        _words_of_python,
+        in_c=False,
+        selftest="python3 {}_selftest.py",
+    ),
     Target("MicroPython", "micropython", python, _words_of_python, in_c=False),
-    Target("JavaScript", "javascript", javascript, words_of_javascript, in_c=False),
-    Target("Rust", "rust", rust, methodcaller("parts", "rust/parts.in"), in_c=False),
+    Target(
+        "JavaScript",
+        "javascript",
+        javascript,
+        words_of_javascript,
+        in_c=False,
+        selftest="node {}_selftest.mjs",
+    ),
+    Target(
+        "Rust",
+        "rust",
+        rust,
+        methodcaller("parts", "rust/parts.in"),
+        in_c=False,
+        selftest="cargo test -- --nocapture",
+    ),
     Target("ONNX", "onnx", onnx, words_of_onnx, ("float32", "int8"), in_c=False),
     Target(
         "Verilog",

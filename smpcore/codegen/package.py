@@ -434,6 +434,9 @@ class Target:
         Whether its users see names of C.
     has_probabilities : bool
         Whether its files can give the probability of a class, or an interval.
+    selftest : str
+        Command of a shell that runs the self-test on GitHub, with ``{}`` for the name
+        of the model; empty where a runner there lacks what it takes.
     """
 
     title: str
@@ -443,6 +446,7 @@ class Target:
     numbers: tuple[str, ...] = tuple(NUMBERS)
     in_c: bool = True
     has_probabilities: bool = True
+    selftest: str = ""
 
     def zip(self, package: Package) -> bytes:
         """Pack a model as files of this target."""
@@ -461,6 +465,10 @@ class Target:
         words = self.words(package)
         files |= filled_folder(f"{self.folder}/files", words)
         files |= filled_folder("shared/files", words)
+        if self.selftest:
+            command = self.selftest.format(package.name)
+            workflow = filled("shared/selftest.yml.in", {**words, "command": command})
+            files[".github/workflows/selftest.yml"] = workflow
         use = filled(f"{self.folder}/use.md.in", words)
         files["README.md"] = readme(package, use, (*files, "README.md"), self.in_c)
         return zipped(files, package.name)

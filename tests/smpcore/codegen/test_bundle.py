@@ -17,10 +17,9 @@ from tests.smpcore.codegen import models
 from tests.smpcore.codegen.toolchain import bundle, readme, unpack
 
 FILES = """
-LICENSE Makefile README.md mdl.c mdl.h mdl.hpp mdl.json mdl.schema.json MISRA.md
-mdl_board.c mdl_card.json mdl_example.c mdl_inputs.c mdl_selftest.c mdl_selftest.h
-mdl_test_vectors.csv
-mdl_test_vectors.h
+.github/workflows/selftest.yml CMakeLists.txt LICENSE Makefile README.md mdl.c mdl.h
+mdl.hpp mdl.json mdl.schema.json MISRA.md mdl_board.c mdl_card.json mdl_example.c
+mdl_inputs.c mdl_selftest.c mdl_selftest.h mdl_test_vectors.csv mdl_test_vectors.h
 """.split()
 
 #: Further files of integers.
