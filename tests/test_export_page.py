@@ -666,6 +666,18 @@ def test_a_calibrated_model_is_exported_with_it_or_without(
     assert name not in _shown(page, header)
 
 
+def test_parameters_come_in_a_file_of_their_own_where_they_can():
+    page = _page(data="iris")
+    assert "iris_load" not in _shown(page, "iris.c")
+    sound(page.toggle(key="export_apart").set_value(True).run())
+    assert "uint8_t iris_load(" in _shown(page, "iris.c")
+    page.selectbox(key="export_file").set_value("README.md").run()
+    assert "`model.bin` holds the numbers of the model" in _readme(page)
+    for changed in ({"p.export_target": "rust"}, {"method": "imkpl"}):
+        other = _page(data="iris", **changed)
+        assert not [one for one in other.toggle if one.key == "export_apart"]
+
+
 def test_an_interval_that_is_wider_for_some_predictions_is_said_to_be_left_out():
     page = _page(data="diabetes", validation="0.35")
     sound(page.button(key="calibrate").click().run())

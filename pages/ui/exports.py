@@ -111,6 +111,7 @@ class Export:
         ranges: Mapping[str, codegen.SensorRange] | None = None,
         stream: codegen.Stream | None = None,
         as_exported: Mapping[str, Any] | None = None,
+        apart: bool = False,
     ) -> bytes:
         """The model as files: the same bytes for the same model."""
         return export(
@@ -123,6 +124,7 @@ class Export:
             ranges=ranges,
             counts=self.counts,
             stream=stream,
+            apart=apart,
             provenance=self.provenance
             | ({"as_exported": as_exported} if as_exported else {}),
         )

@@ -23,7 +23,12 @@ static inline ANSWER predict(const TAKEN *x)
 #else
 #define ROW MDL_N
 #define CONVERT mdl_quantise
+#ifdef BLOCK
+#include "mdl_block.h"
+#define START ((void)mdl_load(mdl_block.bytes, sizeof mdl_block.bytes, 0))
+#else
 #define START ((void)0)
+#endif
 #define predict mdl_predict
 #endif
 

@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smpcore.codegen import CompiledModel, QuantModel, Stream, emit_c99, emit_stream
+from smpcore.codegen import (
+    CompiledModel,
+    QuantModel,
+    Stream,
+    emit_block,
+    emit_c99,
+    emit_stream,
+    test_vectors,
+)
 from smpcore.codegen.targets.c99.common import c_type, class_type
 from smpcore.codegen.targets.c99.stream import taken_type
 from smpcore.errors import ExportError
@@ -173,6 +181,7 @@ def write(
     chip: Chip,
     converted: bool = False,
     stream: Stream | None = None,
+    apart: bool = False,
 ) -> tuple[list[str], list[str]]:
     """Put the files of a model, or of its stream, into a folder.
 
@@ -185,6 +194,8 @@ def write(
             f"can have {chip.table:,}. It can be exported, for a larger chip."
         )
     files = emit_stream(model, "mdl", stream) if stream else emit_c99(model)
+    if apart:
+        files, _ = emit_block(model, "mdl", test_vectors(model))
     for name, content in files.items():
         (folder / name).write_bytes(content)
     given, score = map(c_type, model.types)
@@ -195,6 +206,8 @@ def write(
         types |= {"INPUT": "float", "INTEGER": taken}
     if stream:
         types |= {"STREAM": "1", "WINDOW": given}
+    if apart:
+        types["BLOCK"] = "1"
     flags = [f"-D{name}={kind}" for name, kind in types.items()]
     return flags, [name for name in files if name.endswith(".c")]
 
@@ -325,6 +338,7 @@ def measure(
     flags: Sequence[str] = (),
     converted: bool = False,
     stream: Stream | None = None,
+    apart: bool = False,
 ) -> Measured:
     """Let a simulated chip answer rows.
 
@@ -345,6 +359,8 @@ def measure(
     stream : Stream, optional
         Rows are the samples of a series then, one after the other: the count of one is
         that of its ``push`` and of the answer, if one is due. Winner `NOT_DUE`: none.
+    apart : bool, default False
+        Whether the parameters are in a block that the program loads before.
 
     Returns
     -------
@@ -357,7 +373,7 @@ def measure(
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        options, files = write(folder, model, chip, converted, stream)
+        options, files = write(folder, model, chip, converted, stream, apart)
         program = ChipProgram(folder, chip, [*options, *flags], files)
         added = program.sizes()
         given = np.dtype(np.float32) if converted else taken_type(model, stream)

@@ -21,6 +21,7 @@ from smpcore.codegen.names import default_name, model_id
 from smpcore.codegen.package import NUMBERS, Package
 from smpcore.codegen.python import emit_python
 from smpcore.codegen.quantise import quantise
+from smpcore.codegen.targets.c99.block import emit_block, has_block
 from smpcore.codegen.targets.c99.feature_stream import FeatureStream
 from smpcore.codegen.targets.c99.source import emit_c99
 from smpcore.codegen.targets.c99.stream import (

@@ -44,6 +44,7 @@ def export(
     ranges: Mapping[str, SensorRange] | None = None,
     counts: Mapping[str, Counts] | None = None,
     stream: Stream | None = None,
+    apart: bool = False,
     provenance: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Pack a fitted model as source code, or for a runtime, with its self-test.
@@ -79,6 +80,10 @@ def export(
     stream : Stream, optional
         Of series: C takes a sample at a time then, and answers when a window is full.
         All times of a channel have one range.
+    apart : bool, default False
+        Whether the parameters are a file of their own, ``model.bin``, which C99 of
+        linear prototypes in 32-bit floats checks and reads in place: another model of
+        the same form needs no new program then.
     provenance : mapping, optional
         Where the model comes from, told in README and JSON: plain JSON values.
 
@@ -136,7 +141,7 @@ def export(
             rows = compiled.rows(table_in_counts(rows, counts))
         vectors = test_vectors(found, rows, vectors, source=source)
     name = default_name(source) if name is None else name
-    return TARGETS[target].zip(Package(found, vectors, name, stream))
+    return TARGETS[target].zip(Package(found, vectors, name, stream, apart))
 
 
 _words_of_python = methodcaller("parts", PYTHON_PARTS)

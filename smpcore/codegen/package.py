@@ -24,6 +24,7 @@ from smpcore.codegen.names import (
     markdown,
     model_id,
 )
+from smpcore.codegen.targets.c99.block import emit_block
 from smpcore.codegen.targets.c99.source import emit_c99, namespace, selftest_files
 from smpcore.codegen.targets.c99.stream import Stream, emit_stream
 from smpcore.codegen.templates import chosen, filled, filled_folder
@@ -50,12 +51,15 @@ class Package:
         Begins every name and every file of the code; a C identifier.
     stream : Stream or None
         How samples come, for C that takes one at a time.
+    apart : bool
+        Whether the constants are in a block of their own, see `emit_block`.
     """
 
     model: CompiledModel | QuantModel
     vectors: TestVectors
     name: str
     stream: Stream | None = None
+    apart: bool = False
 
     def __post_init__(self) -> None:
         check_prefix(self.name)
@@ -107,6 +111,7 @@ class Package:
             "band" if model.not_sure >= 0 else "no_band",
             "interval" if model.half_width is not None else kind,
             "stream" if self.stream else "rows",
+            "apart" if self.apart else "built_in",
         }
 
     def parts(self, path: str) -> dict[str, str]:
@@ -126,21 +131,30 @@ class Package:
         """The model as C: what goes into a program."""
         of = self.model, self.name
         files = emit_stream(*of, self.stream) if self.stream else emit_c99(*of)
+        if self.apart:
+            files = self._block[0]
         sources: Files = {name: text.decode() for name, text in files.items()}
         headers = [f"{self.name}.h", f"{self.name}_stream.h"]
         own = {name: sources[name] for name in headers if name in sources}
         return {**sources, f"{self.name}.hpp": namespace(*of, own)}
 
     @cached_property
+    def _block(self) -> tuple[dict[str, bytes], bytes]:
+        """Code without constants, and these."""
+        return emit_block(self.model, self.name, self.vectors)
+
+    @cached_property
     def tests(self) -> Files:
         """The self-test as C."""
-        return selftest_files(self.model, self.vectors, self.name, self.stream)
+        of = self.model, self.vectors, self.name
+        return selftest_files(*of, self.stream, self.apart)
 
     @property
     def documents(self) -> Files:
         """The model for programs: JSON, its schema; and the test vectors as a table."""
         model = {"name": self.name, "id": self.id, **json.loads(self.model.to_json())}
-        return {
+        block = {"model.bin": self._block[1]} if self.apart else {}
+        return block | {
             f"{self.name}.json": json.dumps(model, allow_nan=False) + "\n",
             f"{self.name}.schema.json": json.dumps(schema(self.model), indent=1) + "\n",
             f"{self.name}_card.json": json.dumps(self._card(), indent=1) + "\n",
@@ -459,6 +473,11 @@ class Target:
             raise ExportError(
                 f"{self.title} has no stream, only C has: choose another target, or no "
                 "stream."
+            )
+        if package.apart and (package.stream or self.folder != "c99"):
+            raise ExportError(
+                "Parameters apart from code are of Generic C99 without a stream only; "
+                "choose these, or leave the parameters in the code."
             )
         check_prefix(package.name, self.folder)
         files = self.files(package)  # refuses what this target cannot express

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from smpcore import codegen
-from smpcore.codegen import TARGETS, compile_model, quantise, templates
+from smpcore.codegen import TARGETS, Package, compile_model, quantise, templates
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.models import coded_model, one_value
+from tests.smpcore.codegen.models import coded_model, one_value, random_linear
 from tests.smpcore.codegen.test_feature_stream import featured
 from tests.smpcore.codegen.test_stream import streamed
 from tests.smpcore.codegen.toolchain import bundle, contents
@@ -75,6 +75,9 @@ def test_every_template_is_used(mixed_model, random_model, monkeypatch):
     for model, stream in (streamed(8, 9, 4), featured(None, 8, 8)):
         debounced = replace(stream, votes=3)
         bundle(model, codegen.test_vectors(model, n=8), stream=debounced)
+    linear = compile_model(random_linear())
+    block = Package(linear, codegen.test_vectors(linear, n=8), "mdl", apart=True)
+    TARGETS["c99"].zip(block)
     assert {path for path in read if path.suffix == ".in"} == {
         *Path(templates.__file__).parent.rglob("*.in")
     }

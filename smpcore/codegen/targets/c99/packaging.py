@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smpcore.codegen.names import c_float, markdown
 from smpcore.codegen.package import Files, Package
+from smpcore.codegen.targets.c99.block import N_VECTORS
 from smpcore.codegen.targets.c99.common import FLAGS, Source, c_type, head
 from smpcore.codegen.targets.c99.stream import needs_conversion, state_bytes, taken_type
 from smpcore.codegen.templates import chosen, filled
@@ -29,6 +30,8 @@ def words_of_c(package: Package) -> dict[str, str]:
     words = Source(model, name, {}).words | package.words
     words |= {
         "head": head(model, name),
+        "apart": package.apart,
+        "n_tried": N_VECTORS,
         "flags": FLAGS,
         "headers": " ".join(
             n for n in sorted(package.sources | package.tests) if n.endswith(".h")

@@ -292,7 +292,7 @@ def emit_c99(model: Any, prefix: str = "mdl", named: bool = True) -> dict[str, b
     check_size(model)
     tables = model.tables() if has_tables(model) else {}
     c = Source(model, prefix, tables | probability_tables(model))
-    files, source, arrays = {}, _source(c), c.arrays()
+    files, source, arrays = {}, model_source(c), c.arrays()
     if source.count("\n") > _MOST_LINES:
         files[f"{prefix}_tables.h"] = arrays
         source = source.replace(arrays, f'#include "{prefix}_tables.h"\n')
@@ -334,7 +334,8 @@ def finished(files: Mapping[str, str], model: Any, prefix: str) -> dict[str, byt
     return {name: text.encode("ascii") for name, text in whole}
 
 
-def _source(c: Source) -> str:
+def model_source(c: Source) -> str:
+    """The file of the model itself."""
     code = row_code(c)
     rules = "" if c.model.is_integer else f"\n#include <float.h>\n{FLOAT_RULES}"
     named = c.text("id", {"marker": ID_MARKER, "id": model_id(c.model)}, "files")
@@ -379,7 +380,11 @@ _WINDOWS = 8
 
 
 def selftest_files(
-    model: Any, vectors: TestVectors, prefix: str, stream: Any = None
+    model: Any,
+    vectors: TestVectors,
+    prefix: str,
+    stream: Any = None,
+    apart: bool = False,
 ) -> dict[str, str]:
     """A self-test: the model answers its test vectors, on any machine it runs on.
 
@@ -399,6 +404,7 @@ def selftest_files(
         "tables": "\n".join(_vector_tables(c, vectors)),
         "conversion": "",
         "stream": "",
+        "apart": apart,
         "n_windows": _WINDOWS,
     }
     words["calibrated"] = model.probability is not None
