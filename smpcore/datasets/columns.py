@@ -358,7 +358,7 @@ def _all_forms(text: str) -> list[str]:
 
 def _parsed(texts: pd.Series, form: str) -> pd.Series:
     if form in ("%H:%M", "%H:%M:%S"):  # hours beyond a day are a duration's
-        seconds = r":[0-5]\d(\.\d+)?" * form.endswith("S")
+        seconds = r":[0-5]\d(\.\d+)?" if form.endswith("S") else ""
         clock = texts.where(texts.str.fullmatch(rf"\d{{1,3}}:[0-5]\d{seconds}"))
         clock = clock if seconds else clock + ":00"
         return _EPOCH + pd.to_timedelta(clock, errors="coerce")

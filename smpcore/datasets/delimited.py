@@ -603,7 +603,7 @@ def _arranged(
     ):
         if places := [place for place in places if place < end]:
             cells = ragged.get(places[0], layout.names)
-            rest = f" and {len(places) - 1:,} more" * (len(places) > 1)
+            rest = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
             first = f"row {places[0] + 1:,} ({shown(layout.sign.join(cells))})"
             notices.append(f"{words}: {first}{rest}.")
             n_left_out += int(blank[places].sum())

@@ -90,7 +90,8 @@ def list_names(names: Sequence[object], most: int = 5, longest: int = 50) -> str
 
 def with_rest(words: Iterable[str], n_rest: int, between: str = ", ") -> str:
     """Words for a sentence, and how many there are besides."""
-    return between.join(words) + f" and {n_rest:,} more" * (n_rest > 0)
+    text = between.join(words)
+    return f"{text} and {n_rest:,} more" if n_rest > 0 else text
 
 
 def plain_number(value: float, digits: int = 4, separator: str = "") -> str:

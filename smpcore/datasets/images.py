@@ -267,4 +267,5 @@ def image_words(shape: tuple[int, ...]) -> str:
     -------
     str
     """
-    return " × ".join(map(str, shape[:2])) + " in colours" * (len(shape) > 2)
+    size = " × ".join(map(str, shape[:2]))
+    return f"{size} in colours" if len(shape) > 2 else size

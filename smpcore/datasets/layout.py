@@ -610,4 +610,6 @@ def decimal_of(rows: list[_Row], layout: Layout) -> str:
         sum(map(bool, map(re.compile(one).fullmatch, cells)))
         for one in (DECIMAL_COMMA, DECIMAL_POINT)
     )
-    return "," if commas > points else "." * bool(points)
+    if commas > points:
+        return ","
+    return "." if points else ""

@@ -209,19 +209,19 @@ class Reading:
             return ""
         first, last = self.skip + 1, self.skip + self.header
         lines = f"line {first}" if last == first else f"lines {first} to {last}"
-        parts = [
-            f"{plural(self.skip, 'line')} skipped" * bool(self.skip),
-            f"{SIGNS.get(self.delimiter, self.delimiter)} between cells"
-            * bool(self.delimiter),
-            f"widths {', '.join(map(str, self.widths))}" * bool(self.widths),
-            f"quotation marks {self.quote}" * (self.quote == "'"),
-            "backslash before quotation marks" * bool(self.escape),
-            "decimal comma" * (self.decimal == ","),
-            f"names in {lines}" if self.header else "no names",
-            f"{plural(self.footer, 'row')} at the end left out" * bool(self.footer),
-            f"encoding {self.encoding}" * bool(self.encoding),
-        ]
-        return ", ".join(filter(None, parts))
+        sign = SIGNS.get(self.delimiter, self.delimiter)
+        parts = {
+            f"{plural(self.skip, 'line')} skipped": self.skip,
+            f"{sign} between cells": self.delimiter,
+            f"widths {', '.join(map(str, self.widths))}": self.widths,
+            f"quotation marks {self.quote}": self.quote == "'",
+            "backslash before quotation marks": self.escape,
+            "decimal comma": self.decimal == ",",
+            f"names in {lines}" if self.header else "no names": True,
+            f"{plural(self.footer, 'row')} at the end left out": self.footer,
+            f"encoding {self.encoding}": self.encoding,
+        }
+        return ", ".join(words for words, is_so in parts.items() if is_so)
 
     def options(self) -> dict[str, Any]:
         """Arguments with which `read_table` reads the file the same way again."""

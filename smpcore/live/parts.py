@@ -98,11 +98,12 @@ class Parts:
     def target_unit(self) -> str:
         """Unit of the number to predict, after a space; empty if it is not known."""
         unit = datasets.column_unit(self.dataset, self.dataset.target)
-        return f" {unit:.20}" * bool(unit)
+        return f" {unit:.20}" if unit else ""
 
     def unit_of_score(self, key: str) -> str:
         """The target's unit in brackets, to follow a score that is in it."""
-        return f" [{self.target_unit[1:]}]" * (key == "mae" and bool(self.target_unit))
+        has_unit = key == "mae" and self.target_unit
+        return f" [{self.target_unit[1:]}]" if has_unit else ""
 
     @cached_property
     def cluster_summary(self) -> str:

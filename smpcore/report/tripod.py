@@ -132,9 +132,8 @@ def tripod_section(
             is_stated = bool(stated.get(key, "").strip())
             field.append(f"{'' if is_stated else 'not stated: '}{FIELDS[key][0]}")
         line = {"item": item["item"], "asked": item["asked"]}
-        line["in this report"] = "; ".join(dict.fromkeys(place)) or _NOWHERE * (
-            not field
-        )
+        nowhere = "" if field else _NOWHERE
+        line["in this report"] = "; ".join(dict.fromkeys(place)) or nowhere
         line["stated by the author"] = "; ".join(field)
         parts.setdefault(item["part"], []).append(line)
     words = (
