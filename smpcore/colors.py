@@ -97,4 +97,4 @@ def translucent(color: str, opacity: float) -> str:
     str
     """
     red, green, blue = channels(color)
-    return f"rgba({red}, {green}, {blue}, {opacity:.2f})"
+    return f"rgba({red}, {green}, {blue}, {round(float(opacity), 2)})"

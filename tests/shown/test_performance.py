@@ -67,7 +67,7 @@ def test_confusion(method, data):
         cell, count = matrix[str(j)][i], counts[i, j]
         share = 100 * count / counts[i].sum()
         colour = "0, 144, 156" if i == j else "204, 36, 48"
-        faint = rf"row{i}_col{j + 1}\b[^}}]*rgba\({colour}, (0\.\d\d)\)"
+        faint = rf"row{i}_col{j + 1}\b[^}}]*rgba\({colour}, (0\.\d+)\)"
         if count:  # faint enough to be read on
             opacity = float(re.search(faint, css)[1])
             assert opacity == pytest.approx(0.08 + 0.003 * share, abs=0.0051)
