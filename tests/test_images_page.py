@@ -1,13 +1,15 @@
-"""Own pictures that are brought as a file."""
+"""Own pictures and series that are brought as a file."""
 
 import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict
 from sklearn.datasets import load_digits
 
 from pages.state import state_file, table_store
+from smpcore.datasets import declared_times, read_table
 from tests.app import bring, kernels, opened, session_of
 from tests.test_live import figure_of
 
@@ -49,3 +51,33 @@ def test_a_state_file_brings_the_pictures_back():
     plain = replace(dataset, sample_shape=(64,))
     again, _ = state_file.apply_record(plain, record)
     assert again.sample_shape == (8, 8)
+
+
+@pytest.mark.parametrize("names", [("series", "time [s]", "kind"), "wide"])
+def test_a_state_file_brings_series_and_their_rate_back(names):
+    draw = np.random.default_rng(0)
+    values = np.round(np.cumsum(draw.normal(size=(12, 9)), axis=1), 3)
+    kinds = np.array(["rest", "walk"])[np.arange(12) % 2]
+    if names == "wide":
+        lines = ["kind," + ",".join(f"a_{t}" for t in range(9))]
+        lines += [
+            ",".join(map(str, line)) for line in zip(kinds, *values.T, strict=True)
+        ]
+    else:
+        lines = [",".join(names) + ",a"]
+        lines += [
+            f"s{i},{t / 8},{kinds[i]},{values[i, t]}"
+            for i in range(12)
+            for t in range(9)
+        ]
+    content = "\n".join(lines).encode()
+    dataset = read_table(content, "walks.csv", series=names)
+    declared = replace(dataset, time_axis=declared_times(0.02))
+    record = state_file.record_of(declared)
+    noted = asdict(record.reading)
+    options = {name: value for name, value in noted.items() if value is not None}
+    read = read_table(content, "walks.csv", **options)
+    again, words = state_file.apply_record(read, record)
+    assert (again.sample_shape, words) == ((1, 9), [])
+    assert again.digest == declared.digest
+    np.testing.assert_array_equal(again.time_axis.times(9), np.arange(9) * 0.02)

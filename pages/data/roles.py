@@ -21,8 +21,8 @@ from smpcore.datasets import (
     CleaningStep,
     Role,
     Split,
-    TimeAxis,
     biquad,
+    declared_times,
     feature_names,
     filter_names,
     image_shapes,
@@ -208,7 +208,7 @@ def sampling_rate(dataset: Dataset) -> None:
 
     def change() -> None:
         rate = st.session_state[key]
-        changed = TimeAxis(0.0, 1 / rate, "s", "time") if rate else None
+        changed = declared_times(1 / rate) if rate else None
         editor.keep(replace(dataset, time_axis=changed))
 
     st.number_input(

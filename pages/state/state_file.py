@@ -32,6 +32,7 @@ _DIGEST_BYTES = 6
 WORD = 220
 Name = Annotated[str, Meta(max_length=WORD)]
 _Count = Annotated[int, Meta(ge=0, le=10**9)]
+_Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 _Bound = Annotated[float, Meta(ge=-1e300, le=1e300)] | None
 
 
@@ -66,6 +67,8 @@ class _Columns(Record):
     cleaning: list[_CleaningStep]
     #: Height and width of rows that are pictures.
     image: tuple[_Count, ...] = ()
+    #: Between two values of series, as the visitor declared it.
+    seconds: _Seconds | None = None
 
     def __post_init__(self) -> None:
         _ = self.steps
@@ -101,6 +104,8 @@ class _Reading(Record):
     not_missing: tuple[Name, ...] = ()
     levels: tuple[Name, ...] = ()
     sheet: Name = ""
+    series: Name | tuple[Name, Name, Name] | None = None
+    n_times: _Count | None = None
 
 
 class TableRecord(Record):
@@ -121,12 +126,14 @@ def record_of(dataset: Dataset) -> TableRecord:
     """What is noted of a table."""
     record = TableRecord(dataset.name[:WORD], dataset.digest, None)
     reading = dataset.reading
-    if reading is not None and (reading.words() or reading.sheet):
+    if reading and (reading.words() or reading.sheet or reading.series):
         options = {"skip": 0, "header": 1, "footer": 0, **reading.options()}
         names = _Reading.__struct_fields__
         record.reading = _Reading(**{n: options[n] for n in names if n in options})
     if dataset.origin is None or len(dataset.roles) > MOST_COLUMNS:
         return record
+    axis = dataset.time_axis
+    is_declared = axis is not None and axis == datasets.declared_times(axis.step)
     columns = _Columns(
         rows=len(dataset.whole),
         task=dataset.task,
@@ -137,6 +144,7 @@ def record_of(dataset: Dataset) -> TableRecord:
             _CleaningStep(**step) for step in datasets.steps_to_json(dataset.cleaning)
         ],
         image=dataset.sample_shape if dataset.is_image else (),
+        seconds=axis.step if is_declared else None,
     )
     if len(msgspec.json.encode(columns)) <= MOST_NOTED_BYTES:
         record.columns = columns
@@ -181,6 +189,9 @@ def apply_record(dataset: Dataset, record: TableRecord) -> tuple[Dataset, list[s
     adopted = dataset.with_roles(roles, columns.task, kinds, steps)
     if columns.image in datasets.image_shapes(adopted):
         adopted = replace(adopted, sample_shape=columns.image)
+    if columns.seconds and adopted.channels:
+        axis = datasets.declared_times(columns.seconds)
+        adopted = replace(adopted, time_axis=axis)
     return adopted, _differences(dataset, record, absent, new)
 
 

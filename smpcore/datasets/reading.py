@@ -297,6 +297,21 @@ class TimeAxis(NamedTuple):
         return self.first + self.step * np.arange(n_times)
 
 
+def declared_times(seconds: float) -> TimeAxis:
+    """Seconds from the first value on, as a visitor declares them.
+
+    Parameters
+    ----------
+    seconds : float
+        From one value to the next.
+
+    Returns
+    -------
+    TimeAxis
+    """
+    return TimeAxis(0.0, seconds, "s", "time")
+
+
 class FileTable(NamedTuple):
     """What a file holds, and what it says about that.
 
