@@ -501,6 +501,8 @@ def _aligned(context: ModelContext, j: int, places: np.ndarray) -> None:
     cases, shares = explain.heaviest_cases(model, 1)
     case = model.anchors[cases[j, 0]] * model.scale + model.center
     places = places[~np.isclose(X[places], case).all(axis=1)]
+    if not len(places):
+        return
     numbers = context.data.dataset.row_numbers(context.data.split.train[places])
     left, right = st.columns(2)
     row = left.selectbox(
