@@ -1,6 +1,8 @@
 """Compare without a browser: who takes part, what is said of each, A against B."""
 
+import json
 import re
+from base64 import b64decode
 from collections import Counter
 from dataclasses import replace
 
@@ -10,7 +12,7 @@ import pytest
 
 from pages.state.host import resolve
 from pages.work import studies
-from smpcore import BASELINES, METHODS, SmpcoreError
+from smpcore import BASELINES, METHODS, SMPClassifier, SmpcoreError
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
 from smpcore.readouts import READOUTS
@@ -200,3 +202,34 @@ def test_errors_of_a_number_are_in_its_unit():
         number, unit = text.split()
         size = abs(errors[model] - errors[other])
         assert unit == "EUR" and is_near(number.lstrip("+-"), size)
+
+
+def test_rows_that_are_selected_stand_out_here_and_are_counted_by_prototype():
+    page = opened({"data": "wine", "method": "smp", "v.kind": "pca"}, "compare.py")
+    data = resolve(session_of(page).choice).data
+    train, validation = data.split.train[::5], data.split.validation[:4]
+    rows = np.concatenate([train, validation])
+    session_of(page).live.selected = {data.dataset.digest: rows.tolist()}
+    page = settled(page.run())
+    assert "in a large circle: 4 selected rows" in told(page)
+    X = data.X[data.split.train]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    axes = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)[2][:2]
+    xy = (data.X[validation] - X.mean(axis=0)) / X.std(axis=0) @ axes.T
+    charts = [json.loads(one.proto.spec)["data"] for one in page.get("plotly_chart")]
+    circles = [
+        np.abs([np.frombuffer(b64decode(trace[axis]["bdata"])) for axis in "xy"]).T
+        for traces in charts
+        for trace in traces
+        if trace.get("marker", {}).get("symbol") == "circle-open"
+    ]
+    assert len(circles) >= 6  # in each map, light and dark
+    for places in circles:
+        ordered = [part[np.lexsort(part.T)] for part in (places, np.abs(xy))]
+        np.testing.assert_allclose(*ordered, atol=1e-5)
+    page = page.switch_page("pages/prototypes.py").run()
+    shown = page.dataframe[0].value
+    model = SMPClassifier().fit(X, data.y[data.split.train]).model_
+    winners = model.activations(data.X[train]).argmax(axis=1)
+    expected = np.bincount(winners, minlength=len(shown))
+    assert shown["selected rows won"].tolist() == expected.tolist()

@@ -15,7 +15,7 @@ from pages.ui.text import message
 from pages.work import studies
 from pages.work.studies import CURRENT_SETTINGS, CandidateJob, Entry, settings_in_words
 from smpcore import BASELINES, METHODS, figures
-from smpcore.datasets import text_features
+from smpcore.datasets import plural, text_features
 from smpcore.evaluation import (
     BUDGET,
     SCORES,
@@ -225,6 +225,8 @@ class Maps:
         X, y = data.of(part)
         chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
         self._X, self._chosen = X[chosen], chosen
+        rows = getattr(data.split, part)[chosen]
+        self.selected = session.are_selected(data.dataset, rows)
         self.xy = self.view.places(self._X, y[chosen])
         self._shown = self.view.left_out(self._X, self.view.lift(self.xy))
         self.classes = data.dataset.classes
@@ -244,9 +246,8 @@ class Maps:
         loss = one.loss[self._chosen]
         wrong = loss > 0 if self.classes is not None else loss > 2 * one.loss.mean()
         answers = self.answers(one.candidate)
-        return figures.answer_map(
-            self.view, answers, self.xy, self.truth, wrong, self.classes
-        )
+        known = self.truth, wrong, self.classes, self.selected
+        return figures.answer_map(self.view, answers, self.xy, *known)
 
     def agreement(self, one: Scored) -> str:
         """How true a map of classes is, in a sentence; empty for other pictures."""
@@ -280,4 +281,9 @@ def note(maps: Maps, part: str) -> str:
     if maps.job is not None:
         waits = "A map is being laid out; this is the plane meanwhile."
         late = f"{maps.job.problem or waits} "
-    return f"{late}{maps.view.note} Rows shown: {part}; ringed: {off}."
+    words = f"Rows shown: {part}; ringed: {off}"
+    if maps.selected.any():
+        words += (
+            f"; in a large circle: {plural(int(maps.selected.sum()), 'selected row')}"
+        )
+    return f"{late}{maps.view.note} {words}."

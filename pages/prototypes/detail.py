@@ -230,7 +230,7 @@ def gallery(context: ModelContext) -> None:
         more = model.n_prototypes - len(drawn)
         more_text = f" {more} more in the table and under One by one." if more else ""
         st.caption((shown.what if context.channels else shown.coloured) + more_text)
-    table = lines(context)
+    table = _with_selected(context, lines(context))
     show_table(table)
     far = any("distance to nearest row" in line for line in table)
     more_text = " Distances are in standard deviations." if far else ""
@@ -241,6 +241,24 @@ def gallery(context: ModelContext) -> None:
         _leads(context)
     if model.similarity.weights:
         _kernels(context)
+
+
+def _with_selected(
+    context: ModelContext, table: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """How many rows that are selected, on Explore or in a table, each decides."""
+    data, model = context.data, context.model
+    rows = data.split.train
+    selected = session.are_selected(data.dataset, rows)
+    if model.classes is None or not selected.any():
+        return table
+    X = context.rows[0][selected]
+    winners = explain.deciding_prototypes(model, model.activations(X))
+    counts = np.bincount(winners, minlength=len(table)).tolist()
+    return [
+        line | {"selected rows won": count}
+        for line, count in zip(table, counts, strict=True)
+    ]
 
 
 @slots.interactive_slot()

@@ -302,6 +302,11 @@ def select_rows(dataset: Dataset, rows: np.ndarray) -> None:
     get().live.selected = {dataset.digest: rows.tolist()}
 
 
+def are_selected(dataset: Dataset, rows: np.ndarray) -> np.ndarray:
+    """Which of some rows, by their places in a table, are selected there or here."""
+    return np.isin(rows, get().live.selected.get(dataset.digest, ()))
+
+
 def turn_to(page: str) -> None:
     """Note which page runs; what another one was to save is not wanted any more."""
     visit = get()

@@ -26,11 +26,12 @@ def answer_map(
     truth: np.ndarray,
     wrong: np.ndarray,
     classes: np.ndarray | None,
+    selected: np.ndarray | None = None,
 ) -> go.Figure:
     """Regions of a classifier or surface of a regression, with rows.
 
     Answers are class numbers or predictions at the nodes, truth is those of the rows,
-    and wrong says which of these are ringed.
+    wrong says which of these are ringed, selected which lie in a large circle.
     """
     if classes is None:
         low = float(min(truth.min(initial=np.inf), answers.min()))
@@ -39,13 +40,23 @@ def answer_map(
         figure = _heat(view, answers, **scale)
         style = {"color": truth, "colorscale": "Cividis", "cmin": low, "cmax": high}
         _rows(figure, xy, np.ones(len(xy), bool), wrong, style | {"symbol": "circle"})
-        return _window(figure, view)
+        return _window(_lit(figure, xy, selected), view)
     scale = {"colorscale": _steps(len(classes)), "zmin": -0.5}
     scale |= {"zmax": len(classes) - 0.5, "opacity": 0.45, "hoverinfo": "skip"}
     figure = _heat(view, answers, **scale)
     for j in np.unique(truth[truth >= 0]):
         _rows(figure, xy, truth == j, wrong, class_mark(j))
-    return _window(figure, view)
+    return _window(_lit(figure, xy, selected), view)
+
+
+def _lit(figure: go.Figure, xy: np.ndarray, selected: np.ndarray | None) -> go.Figure:
+    """Selected rows in a circle that stands out on any ground."""
+    for color, width in (("white", 4), ("black", 2)):
+        if selected is not None and selected.any():
+            style = {"symbol": "circle-open", "size": 15, "color": color}
+            style["line"] = {"width": width}
+            marks(figure, xy[selected], "", style, hoverinfo="skip")
+    return figure
 
 
 def change_map(
