@@ -199,6 +199,8 @@ class Census:
     def __init__(self, visit: Visit, state: State) -> None:
         self.visit, self.state = visit, state
         self.pressed: set[Key] = set()
+        #: Those that had gone when they were to be pressed: they have a second chance.
+        self.missed: set[Key] = set()
         #: Control -> what was pressed when it was seen first; None at the beginning.
         self.behind: dict[Key, Key | None] = {}
 
@@ -281,8 +283,13 @@ class Census:
                 )
                 self.pressed.add(last := control.key)
                 passes = _PASSING.match(control.name)
-                if not (self.visit.press(control) or passes or self._is_off(control)):
+                if self.visit.press(control) or passes or self._is_off(control):
+                    continue
+                if last in self.missed:
                     self.visit.found("it has gone before it could be pressed")
+                else:
+                    self.missed.add(last)
+                    self.pressed.discard(last)
             elif not self._closed_dialog():
                 return
 
