@@ -18,6 +18,11 @@ BAD_WEIGHTS = (
 )
 
 
+def _plain(value: Any) -> Any:
+    """A number or text of numpy, as a grid has them, as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 @dataclass(frozen=True)
 class Number:
     """Numbers that a parameter may be."""
@@ -44,7 +49,9 @@ class Number:
         bound = f"{'above' if self.above else 'of at least'} {self.low:g}"
         if self.high < math.inf:
             bound += f" and at most {self.high:g}"
-        raise SmpcoreError(f"{name}={value!r} should be {noun} {bound}; change {name}.")
+        raise SmpcoreError(
+            f"{name}={_plain(value)!r} should be {noun} {bound}; change {name}."
+        )
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ class OneOf:
 
     def check(self, name: str, value: Any) -> None:
         """Raise SmpcoreError if the parameter `name` may not have this value."""
+        value = _plain(value)
         for choice in self.choices:
             if type(value) is type(choice) and value == choice:
                 return

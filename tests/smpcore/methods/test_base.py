@@ -53,6 +53,18 @@ def test_bad_parameters_are_refused_by_name_and_value(name, value):
     assert repr(value) in str(error.value)
 
 
+def test_values_of_a_grid_of_numpy_are_those_of_python():
+    grid = {"loss": ["smooth", "max"], "bias": [True, False], "n_prototypes": [1, 2]}
+    for name, values in grid.items():
+        for value, own in zip(np.array(values), values, strict=True):
+            one, other = (fit(**{name: v}).model_.scores(X) for v in (value, own))
+            np.testing.assert_array_equal(one, other)
+    for name, value in (("lam", np.float64(-1.0)), ("loss", np.array(["squared"])[0])):
+        with pytest.raises(SmpcoreError) as error:
+            fit(**{name: value})
+        assert f"{name}={value.item()!r} should be" in str(error.value)
+
+
 def huge(value):
     rows = X.copy()
     rows[3, 1] = value
