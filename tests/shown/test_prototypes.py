@@ -322,7 +322,9 @@ def test_why(method, data):
     bias, lead = match.groups()
     assert oracle.is_near(lead, goal) and oracle.is_near(bias, goal - total)
     truth = next(c.value for c in app.caption if "True value" in c.value)
-    assert f"True value: **{fit.y[number - 1]}**" in truth.replace("\\", "")
+    value = fit.y[number - 1]
+    text = f"{value:.6g}" if isinstance(value, float) else value
+    assert f"True value: **{text}**" in truth.replace("\\", "")
 
 
 def test_a_value_that_is_changed_is_answered():

@@ -33,7 +33,7 @@ def test_a_long_table_becomes_series_in_its_own_time(visit):
     ]
     frame = pd.DataFrame(rows, columns=["patient_id", "time [s]", "a [g]", "kind"])
     visit.open("data").upload("Your table", "d.csv", frame.to_csv(index=False).encode())
-    visit.choose("Rows as series", "yes")
+    visit.choose("Rows as series", "yes: a row per sample", exact=False)
     expect(
         visit.page.get_by_test_id("stMetric").filter(has_text="Length")
     ).to_contain_text("20")
