@@ -173,7 +173,7 @@ def test_a_median_is_that_of_repeated_rows(values, counts, scale):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (-1.0, "'w' should have a weight.*it has '-1.0' in row 4.*Mend these rows"),
+        (-1.0, "'w' should have a weight.*it has '-1' in row 4.*Mend these rows"),
         (np.nan, "it has none in row 4"),
         (np.inf, "it has 'inf' in row 4"),
         ("many", "it has 'many' in row 4"),
