@@ -20,10 +20,10 @@ from pages.state import table_store
 from pages.state.host import resolve
 from pages.state.session import Session
 from pages.ui import elements, files
-from pages.work import cache, study_pool, warmup
+from pages.work import cache, studies, study_pool, warmup
 from smpcore import Dataset
 from smpcore.datasets import make_dataset
-from smpcore.live import MINE, Context
+from smpcore.live import MINE, Context, Parts
 
 # What a test puts in place of something is not there in another process.
 study_pool.N_WORKERS = 0
@@ -72,6 +72,14 @@ def opened(
     if page != "explore.py":
         app.switch_page(f"pages/{page}")
     return sound(app.run())
+
+
+def laid_out(data: Parts) -> studies.MapJob:
+    """The map of a table; who began it, and was waited for, may have left it since."""
+    job = studies.map_of(data)
+    job.want()
+    job.result()
+    return job
 
 
 def brought(dataset: Dataset) -> dict[str, str]:

@@ -11,6 +11,7 @@ from pages.state.host import resolve
 from pages.work import cache, studies
 from smpcore import SMPClassifier, figures, load_dataset, prepare, split
 from smpcore.live import Choice, Scene, laying_out
+from tests.app import laid_out
 from tests.bench.maps import mixed
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -19,8 +20,7 @@ WORDS = "A map is being laid out: 40 %."
 
 @pytest.fixture(scope="module")
 def digits():
-    job = studies.map_of(resolve(Choice(data="digits")).data)
-    job.result()
+    job = laid_out(resolve(Choice(data="digits")).data)
     return job
 
 
@@ -75,7 +75,7 @@ def test_rows_known_by_similarities_are_laid_out_by_them():
     plane = Browser(data="similarities", view={"kind": "pca"})
     flat = plane.last["picture"]["own_share"]
     data = resolve(Choice(data="similarities")).data
-    studies.map_of(data).result()
+    laid_out(data)
     browser = Browser(data="similarities", view={"kind": "map"})
     scene, points = browser.scene, browser.scene["points"]
     assert scene["view"]["far"] is not None
@@ -94,8 +94,7 @@ def test_rows_known_by_similarities_are_laid_out_by_them():
 
 
 def test_a_place_names_the_nearest_row_and_the_columns_that_differ_most_from_it():
-    job = studies.map_of(resolve(Choice(data="wine")).data)
-    job.result()
+    job = laid_out(resolve(Choice(data="wine")).data)
     browser = Browser(data="wine", view={"kind": "map"})
     behind, points = browser.scene["behind"], browser.scene["points"]
     n = len(behind["row"])
@@ -143,8 +142,7 @@ def test_the_map_that_a_table_opened_with_stays_and_is_part_of_the_link(digits):
 
 def test_rows_are_scored_by_models_that_do_not_know_them(monkeypatch):
     data = resolve(Choice(data="friedman")).data
-    job = studies.map_of(data)
-    job.result()
+    job = laid_out(data)
     train, others = studies.laid_out_rows(data)
     fitted = []
     fit = job._default_model
@@ -164,16 +162,13 @@ def test_other_tables_open_as_before(data):
     context = resolve(Choice(data=data))
     job = studies.map_of(context.data)
     assert (job is None) == (data in ("moons", "words"))
-    if job:
-        job.result()
-        assert not job.opens
+    assert job is None or not laid_out(context.data).opens
     assert context.view["kind"] != "map"
 
 
 def test_the_figure_says_how_far_a_map_is_and_looks_again(monkeypatch):
     choice = {"data": "wine", "view": {"kind": "map"}}
-    job = studies.map_of(resolve(Choice(**choice)).data)
-    job.result()
+    job = laid_out(resolve(Choice(**choice)).data)
     assert Browser(**choice).last["laying_out"] is None
     monkeypatch.setattr(job, "view", None)
     job.progress[0] = 0.4
@@ -197,8 +192,7 @@ def test_where_neither_picture_is_true_rows_are_looked_at_and_it_is_said(monkeyp
     monkeypatch.setattr(studies, "_map", cache.memo(4)(studies.MapJob))
     monkeypatch.setattr(studies, "TRUE_SHARE", 0.99)
     data = resolve(Choice(data="friedman")).data
-    job = studies.map_of(data)
-    job.result()
+    job = laid_out(data)
     browser = Browser(data="friedman")
     assert browser.scene["view"]["far"].all()
     rows, y = data.of("train")
@@ -227,7 +221,6 @@ def test_where_neither_picture_is_true_rows_are_looked_at_and_it_is_said(monkeyp
 
 def test_a_table_with_categories_opens_with_what_is_true_enough():
     data = cache.computed.parts(mixed(), split(mixed()))
-    job = studies.map_of(data)
-    job.result()
+    job = laid_out(data)
     assert job.plane_share < 0.5 and job.opens
     assert job.map_share > 0.75 and job.view.holds == (job.map_share >= 0.8)

@@ -32,6 +32,7 @@ from tests.app import (
     forbidden,
     has_button,
     kernels,
+    laid_out,
     opened,
     said,
     session_of,
@@ -485,7 +486,7 @@ def test_columns_may_be_named_as_the_tables_own():
 def test_a_change_is_a_way_across_the_border_of_the_map():
     """From the row's place to one at which the model answers otherwise."""
     context = resolve(Choice(data="digits", view={"kind": "map"}))
-    studies.map_of(context.data).result()
+    laid_out(context.data)
     page = at("Why this prediction", {"data": "digits", "v.kind": "map"})
     charts = (json.loads(chart.proto.spec) for chart in page.get("plotly_chart"))
     last = [chart["data"][-1] for chart in charts]

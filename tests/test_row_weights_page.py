@@ -72,7 +72,7 @@ def test_what_is_no_weight_is_refused_where_the_role_is_given():
     page = bring(data_page(), frame.to_csv(index=False))
     assert "may say how many rows" not in said(page)
     page = edit(page, 4, "role", "weight")
-    assert "has '-1.0' in row 7. Mend these rows, or choose another role" in said(page)
+    assert "has '-1' in row 7. Mend these rows, or choose another role" in said(page)
     assert table_of(page).roles["pweight"] == "feature"
 
 

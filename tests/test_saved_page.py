@@ -21,7 +21,7 @@ from smpcore.datasets import make_dataset
 from smpcore.explain import contributions
 from smpcore.figures.views import grid
 from smpcore.live import MINE, Choice, page_file, saved_page
-from tests.app import opened, session_of, swept
+from tests.app import laid_out, opened, session_of, swept
 from tests.test_live import unpacked
 
 ROOT = Path(__file__).parents[1]
@@ -136,7 +136,7 @@ def test_scores_and_contributions_in_the_file_are_the_librarys(
     context = resolve(Choice(data=data, method=method, view={"kind": kind}))
     studies = context.host.studies
     if kind == "map":
-        studies.map_of(context.data).result()
+        laid_out(context.data)
     view = studies.view(context.data, context.view)
     page = saved_page(context, "")
     assert len(page) <= megabytes * 1e6

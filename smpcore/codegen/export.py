@@ -104,8 +104,8 @@ def export(
     >>> from smpcore import SMaLLClassifier, export
     >>> model = SMaLLClassifier(k=1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> packed = export(model.model_, name="step")
-    >>> zipfile.ZipFile(io.BytesIO(packed)).namelist()[0]
-    'step/LICENSE'
+    >>> "step/step.c" in zipfile.ZipFile(io.BytesIO(packed)).namelist()
+    True
     """
     for what, value, known in (
         ("target", target, TARGETS),

@@ -26,6 +26,7 @@ from smpcore.live import Choice
 from smpcore.papers import EXPERIMENTS
 from smpcore.readouts import READOUTS
 from smpcore.similarity import Similarity
+from tests.app import laid_out
 from tests.shown import oracle
 from tests.shown.oracle import says
 
@@ -126,7 +127,7 @@ def test_who_is_right_where_two_models_differ():
 def test_compare_paints_models_on_the_map_that_is_shown():
     """Answers at inputs of the map, none where no row is near, agreement counted."""
     context = resolve(Choice(data="wine", view={"kind": "map"}))
-    studies.map_of(context.data).result()
+    laid_out(context.data)
     view = studies.view(context.data, context.view)
     fit = context.fit().finished()
     one = SimpleNamespace(loss=np.zeros(36), candidate=SimpleNamespace())

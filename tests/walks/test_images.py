@@ -37,7 +37,7 @@ def test_a_long_table_becomes_series_in_its_own_time(visit):
     expect(
         visit.page.get_by_test_id("stMetric").filter(has_text="Length")
     ).to_contain_text("20")
-    rate = visit.page.get_by_label("Samples per second")
+    rate = visit.page.get_by_role("spinbutton", name="Samples per second")
     expect(rate).to_have_value("50")
     rate.fill("25")
     rate.press("Enter")
