@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from msgspec.structs import asdict
@@ -73,7 +74,8 @@ def test_a_state_file_brings_series_and_their_rate_back(names):
     content = "\n".join(lines).encode()
     dataset = read_table(content, "walks.csv", series=names)
     declared = replace(dataset, time_axis=declared_times(0.02))
-    record = state_file.record_of(declared)
+    written = msgspec.json.encode(state_file.record_of(declared))
+    record = msgspec.json.decode(written, type=state_file.TableRecord)
     noted = asdict(record.reading)
     options = {name: value for name, value in noted.items() if value is not None}
     read = read_table(content, "walks.csv", **options)

@@ -104,7 +104,8 @@ class _Reading(Record):
     not_missing: tuple[Name, ...] = ()
     levels: tuple[Name, ...] = ()
     sheet: Name = ""
-    series: Name | tuple[Name, Name, Name] | None = None
+    # Not three names: msgspec 0.23 crashes on a text beside a tuple of fixed length.
+    series: Name | tuple[Name, ...] | None = None
     n_times: _Count | None = None
 
 
