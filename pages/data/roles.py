@@ -13,11 +13,12 @@ import streamlit as st
 from pages.data import editor
 from pages.state import session
 from pages.state.session import Slot
-from pages.ui.elements import noted, problems_shown
+from pages.ui.elements import noted, problems_shown, table
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import escape_markdown, message, short_label
-from smpcore import Dataset, SmpcoreError
+from smpcore import Dataset, SmpcoreError, figures
 from smpcore.datasets import (
+    Channel,
     CleaningStep,
     Role,
     Split,
@@ -248,6 +249,37 @@ def features_of_series(dataset: Dataset, division: Split) -> None:
             f"{step.channel} {plain_number(step.count, 6)}" for step in steps
         )
         message(st.caption, f"One count of each channel: {counts}.")
+        _one_series(dataset)
+
+
+def _one_series(dataset: Dataset) -> None:
+    """Draw a row's samples as features see them, above the features themselves."""
+    steps = dataset.feature_steps
+    place = st.number_input(
+        "Row that is drawn", 1, dataset.n_samples, key=f"drawn_{id(dataset.origin)}"
+    )
+    row = dataset.frame.iloc[place - 1]
+    channels = [
+        Channel(row[[*step.samples]].to_numpy(float)[None], step.count, step.filters)
+        for step in steps
+    ]
+    counted = [one.filtered_counts * one.count for one in channels]
+    samples = [one.samples for one in channels]
+    figure = figures.channels(
+        np.reshape([samples, counted], (2, -1)),
+        (len(steps), steps[0].n_times),
+        ["samples", "in counts, filtered" if steps[0].filters else "in counts"],
+        [step.channel for step in steps],
+        axis=figures.time_axis(dataset),
+        behind={},
+    )
+    st.plotly_chart(figure, key="one_series", alt=f"Row {place} and its counts")
+    lines = [
+        {"channel": step.channel}
+        | dict(zip(step.features, row[[*step.feature_columns]], strict=True))
+        for step in steps
+    ]
+    table(lines)
 
 
 def _filters(dataset: Dataset, division: Split) -> None:

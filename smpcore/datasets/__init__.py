@@ -88,7 +88,7 @@ from smpcore.datasets.preparation import (
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import SIGNS, Reading, TimeAxis, declared_times
 from smpcore.datasets.series import guess_series, long_roles
-from smpcore.datasets.series_features import feature_names
+from smpcore.datasets.series_features import Channel, feature_names
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.structure import (
     Proposal,

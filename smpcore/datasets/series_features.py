@@ -39,6 +39,7 @@ class Channel(NamedTuple):
     Attributes
     ----------
     samples : ndarray of shape (n_rows, n_times)
+        In the unit of the table.
     count : float
         Value of one count.
     filters : tuple of str
