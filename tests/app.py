@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import streamlit
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from pages.export import boards
@@ -20,7 +21,7 @@ from pages.state import table_store
 from pages.state.host import resolve
 from pages.state.session import Session
 from pages.ui import elements, files
-from pages.work import cache, studies, study_pool, warmup
+from pages.work import cache, studies, study_pool, visitors, warmup
 from smpcore import Dataset
 from smpcore.datasets import make_dataset
 from smpcore.live import MINE, Context, Parts
@@ -46,10 +47,23 @@ def _first_visit() -> None:
     AppTest.from_file(APP, default_timeout=120).run()
 
 
+def _as_on_the_server(begin: Callable[..., None]) -> Callable[..., None]:
+    """Pages run by app.py from the first: see `visitors.set_navigation`."""
+
+    @functools.wraps(begin)
+    def begun(*args: object, **options: object) -> None:
+        begin(*args, **options)
+        visitors.set_navigation()
+
+    return begun
+
+
 @pytest.fixture(scope="module")
 def kernels():
     """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
     with pytest.MonkeyPatch.context() as patch:
+        begin = _as_on_the_server(PagesManager.__init__)
+        patch.setattr(PagesManager, "__init__", begin)
         patch.setattr(warmup, "BACKGROUND_SECONDS", 0.0)
         patch.setattr(cache.computed, "quick_seconds", 30.0)
         _first_visit()
