@@ -83,3 +83,11 @@ def test_a_state_file_brings_series_and_their_rate_back(names):
     assert (again.sample_shape, words) == ((1, 9), [])
     assert again.digest == declared.digest
     np.testing.assert_array_equal(again.time_axis.times(9), np.arange(9) * 0.02)
+
+
+@pytest.mark.parametrize("series", ["long", ["a", "b"], ["a"] * 4, [1, 2, 3], True])
+def test_a_state_file_with_other_series_is_refused(series):
+    reading = {"skip": 0, "header": 1, "footer": 0, "series": series}
+    record = {"name": "x", "digest": "y", "columns": None, "reading": reading}
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(record, state_file.TableRecord)

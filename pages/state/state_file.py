@@ -108,6 +108,11 @@ class _Reading(Record):
     series: Name | tuple[Name, ...] | None = None
     n_times: _Count | None = None
 
+    def __post_init__(self) -> None:
+        is_long = isinstance(self.series, tuple) and len(self.series) == 3
+        if not (is_long or self.series in (None, "rows", "wide")):
+            raise ValueError("series are 'rows', 'wide' or the names of three columns")
+
 
 class TableRecord(Record):
     """What is noted of a table; of a very wide one no columns."""
