@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -327,12 +328,12 @@ class MapJob(Task):
         def shown(inputs: np.ndarray) -> float:
             return figures.shown_rightly(model, answers, inputs, spread).mean()
 
-        # The last unless it shows fewer of the rows rightly, each left out.
-        view = max(reversed(views), key=lambda view: shown(view.unseen))
+        # The first unless it shows fewer of the rows rightly, each left out.
+        shares = [shown(view.unseen) for view in views]
+        self.map_share, view = max(zip(shares, views, strict=True), key=itemgetter(0))
         self.places, self.smoothing = view.positions.astype(np.float32), view.smoothing
         plane = (figures.similarity_view if compared else figures.pca_view)(rows)
         self.plane_share = shown(plane.lift(plane.project(rows)))
-        self.map_share = shown(view.unseen)
         if self.map_share < TRUE_SHARE:
             note = _ROWS_ALONE.format(self.plane_share, self.map_share)
             view = replace(view, holds=False, note=f"{view.note} {note}")
@@ -340,7 +341,7 @@ class MapJob(Task):
         self.view = view
 
     def _views(self, stop: np.ndarray, progress: np.ndarray) -> list[figures.MapView]:
-        """The map as stored, or as laid out and with rows moved to their answers."""
+        """The map as stored, or with rows moved to their answers and as laid out."""
         X, (train, others) = self._data.X, laid_out_rows(self._data)
         dataset, file = self._data.dataset, stored(self._data)
         columns = None if dataset.matrices else self._data.preparation.column_of_feature
@@ -358,7 +359,7 @@ class MapJob(Task):
             places, smoothing = figures.lay_out(*known, report)
             layouts = [places]
             if not stop[0] and scores is not None and scores.shape[1] > 1:
-                layouts.append(figures.move_to_answers(places, smoothing, *known))
+                layouts.insert(0, figures.move_to_answers(places, smoothing, *known))
         if stop[0]:
             raise SmpcoreError("Stopped.")
         title = "" if dataset.matrices else self._default_method().title
