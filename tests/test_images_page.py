@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from datetime import date, timedelta
 
 import msgspec
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.datasets import load_digits
 
 from pages.state import state_file, table_store
 from smpcore.datasets import declared_times, read_table
-from tests.app import bring, kernels, opened, session_of
+from tests.app import bring, brought, kernels, opened, session_of
 from tests.test_live import figure_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -91,3 +92,17 @@ def test_a_state_file_with_other_series_is_refused(series):
     record = {"name": "x", "digest": "y", "columns": None, "reading": reading}
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(record, state_file.TableRecord)
+
+
+@pytest.mark.parametrize("days", [1, 30, 366])
+def test_series_that_come_slowly_have_a_page(days):
+    lines = ["sample,date,kind,a"]
+    for i in range(40):
+        for t in range(8):
+            day = date(1990, 1, 1) + timedelta(days * t)
+            lines.append(f"s{i},{day},{'xy'[i % 2]},{i % 7 + t}")
+    content = "\n".join(lines).encode()
+    dataset = read_table(content, "slow.csv", series=("sample", "date", "kind"))
+    page = opened(brought(dataset), "data.py")
+    (rate,) = (one for one in page.number_input if one.label == "Samples per second")
+    assert rate.value == pytest.approx(1 / (86_400 * days))

@@ -49,6 +49,8 @@ _HELP = (
 )
 
 
+#: Samples per second that can be declared: from one in 30 years.
+_RATES = 1e-9, 1e9
 _FILTERS_HELP = (
     "Each is a Butterworth filter of order 2, a biquad in whole numbers, one after the "
     "other; c cycles per series pass at half their power. It begins anew with each "
@@ -205,7 +207,8 @@ def sampling_rate(dataset: Dataset) -> None:
     """Let the visitor declare how many samples of a series come per second."""
     if not dataset.private or not dataset.channels:
         return
-    axis, key = dataset.time_axis, f"rate_{id(dataset.origin)}"
+    key, (low, high) = f"rate_{id(dataset.origin)}", _RATES
+    known = dataset.time_axis.rate if dataset.time_axis else None
 
     def change() -> None:
         rate = st.session_state[key]
@@ -214,9 +217,9 @@ def sampling_rate(dataset: Dataset) -> None:
 
     st.number_input(
         "Samples per second",
-        1e-6,
-        1e9,
-        axis.rate if axis else None,
+        low,
+        high,
+        known if known and low <= known <= high else None,
         format="%.6g",
         placeholder="not declared: steps are counted",
         key=key,
@@ -255,9 +258,9 @@ def features_of_series(dataset: Dataset, division: Split) -> None:
 def _one_series(dataset: Dataset) -> None:
     """Draw a row's samples as features see them, above the features themselves."""
     steps = dataset.feature_steps
-    place = st.number_input(
-        "Row that is drawn", 1, dataset.n_samples, key=f"drawn_{id(dataset.origin)}"
-    )
+    most = dataset.n_samples  # in the key: another target may leave fewer rows
+    key = f"drawn_{id(dataset.origin)}_{most}"
+    place = st.number_input("Row that is drawn", 1, most, key=key)
     row = dataset.frame.iloc[place - 1]
     channels = [
         Channel(row[[*step.samples]].to_numpy(float)[None], step.count, step.filters)
@@ -324,9 +327,9 @@ def _features_changed(dataset: Dataset, division: Split) -> None:
             )
             for columns in samples
         ]
-    cleaning = [replace(step, features=names, filters=filters) for step in steps]
+    chosen = {"features": names, "filters": filters}
+    cleaning = [replace(step, **chosen) for step in steps] if names else []
     role = "ignore" if names else "feature"
-    cleaning = cleaning if names else []
     roles = {column: role for step in steps for column in step.samples}
     try:
         changed = dataset.with_roles(roles, cleaning=cleaning)
